@@ -1,0 +1,129 @@
+"""The command line: one subcommand for each format, `plan` and `doctor`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from convert import __version__, options
+from convert.errors import PrebakeError, printable
+from convert.registry import format_names, load_format
+
+RECIPE = ("size", "resize", "filter", "dtype", "mean", "std")
+ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards")
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """Finds the formats' subcommands in the registry, and imports one when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Formats first."""
+        return [*format_names(), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See Click."""
+        if cmd_name in format_names():
+            return _format_command(cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """See Click; an unknown word is most often an unknown format."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            ctx.fail(f"no command or format {args[0]!r}: there are {', '.join(self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="prebake")
+def cli() -> None:
+    """Bake a folder of pictures, once, into a data set that trains at memory speed."""
+
+
+def _format_command(name: str) -> click.Command:
+    """The subcommand of a format: the common options, and its own."""
+    format = load_format(name)
+
+    @click.argument("source", metavar="SRC", type=options.FOLDER)
+    @click.argument("out", metavar="OUT", type=options.FOLDER)
+    @options.add([*options.PIXELS, *options.SET, *options.RUN])
+    def bake(**given: Any) -> None:
+        _bake(name, given)
+
+    own = [click.Option([f"--{option.name}"], is_flag=True, help=option.help) for option in format.options]
+    command = click.command(name, help=f"Bake the pictures below SRC into OUT: {format.summary}.")(bake)
+    command.params += own
+    return command
+
+
+def _request(format: str, given: dict[str, Any]) -> Any:
+    from convert.request import Request  # `--help` must start at once
+
+    return Request(
+        source=given["source"],
+        out=given["out"],
+        format=format,
+        options={name: True for option in load_format(format).options if given.get(name := option.name.replace("-", "_"))},
+        recipe={name: given[name] for name in RECIPE},
+        **{name: given[name] for name in ASKED},
+    )
+
+
+def _bake(name: str, given: dict[str, Any]) -> None:
+    from convert import machine, output, report, run  # `--help` must start at once
+    from convert.request import resolve
+
+    plan, source = resolve(_request(name, given))
+    out: Path = given["out"]
+    if output.finished(out, plan, given["overwrite"]):
+        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+        return
+    click.echo(report.plan_block(plan, source, out))
+    report.check_room(plan, out)
+    workers = given["workers"] or machine.cores()
+    result = run.carry_out(plan, out, workers=workers, max_rejects=given["max_rejects"], preview=given["preview"])
+    click.echo(report.summary(out, result.manifest, result.packed, result.seconds))
+
+
+@cli.command("plan", short_help="Say what a bake would be, and write nothing.")
+@click.argument("source", metavar="SRC", type=options.FOLDER)
+@click.argument("out", metavar="[OUT]", type=options.FOLDER, required=False)
+@click.option("--format", default="memmap", show_default=True, help="Format; the bytes are nearly the same for each.")
+@options.add([*options.PIXELS, *options.SET])
+def plan_command(**given: Any) -> None:
+    """Do everything that a bake of SRC does before the first byte is written, and write nothing."""
+    from convert import output, report  # `--help` must start at once
+    from convert.request import resolve
+
+    plan, source = resolve(_request(given["format"], given))
+    out = given["out"]
+    if out is not None and output.finished(out, plan, overwrite=False):
+        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+    click.echo(report.plan_block(plan, source, out))
+    report.check_room(plan, out or Path())
+
+
+@cli.command("doctor")
+def doctor_command() -> None:
+    """Print what is installed where, and what this machine lets a process use."""
+    from convert.doctor import examine  # `--help` must start at once
+
+    click.echo(examine())
+
+
+def main() -> None:
+    """The console script: an error is one line, and its exit code 1, or 2 for usage."""
+    try:
+        cli.main(prog_name="prebake", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except PrebakeError as error:
+        click.echo(f"prebake: {error}", err=True)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("prebake: interrupted; nothing was kept", err=True)
+        sys.exit(INTERRUPTED)

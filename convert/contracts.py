@@ -1,0 +1,123 @@
+"""What the parts of `convert` agree on: rows, shards, formats and executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Offsets = npt.NDArray[np.int64]
+Options = Mapping[str, Any]
+
+
+class RejectError(Exception):
+    """This picture cannot be baked: one of the reasons of `rejects.csv`, and the detail."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason, self.detail = reason, detail
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """What every row of a data set holds: `height` x `width` x `channels`, HWC, little-endian `dtype`."""
+
+    height: int
+    width: int
+    channels: int
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(H, W, C)."""
+        return self.height, self.width, self.channels
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The dtype, little-endian on every machine."""
+        return np.dtype(self.dtype).newbyteorder("<")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one row."""
+        return self.height * self.width * self.channels * self.numpy.itemsize
+
+
+class Sample(NamedTuple):
+    """One decoded picture, ready to be stored."""
+
+    key: str
+    """Its path in the source, with '/'."""
+    pixels: Array
+    """(H, W, C), contiguous; the buffer is used again once `add` returns."""
+    label: int | None
+
+
+@dataclass(frozen=True)
+class ShardSpec:
+    """One shard to write: at most `capacity` rows, fewer where pictures were rejected."""
+
+    number: int
+    capacity: int
+    pixels: Pixels
+    labelled: bool
+
+
+Add = Callable[[Sample], None]
+
+
+class WriteShard(Protocol):
+    """Opens a shard for writing and yields `add`; what follows the `yield` in it runs on success only."""
+
+    def __call__(self, path: Path, spec: ShardSpec, options: Options) -> AbstractContextManager[Add]:
+        """Open `path`, to be written from nothing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Option:
+    """A flag that one format alone has: `--name`, off unless given."""
+
+    name: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a module in `convert/formats/` exports as FORMAT. Its byte layout is the module's docstring."""
+
+    summary: str
+    """For the help: 'Bake into ...'."""
+    suffix: str
+    requires: str | None
+    """The distribution that must be installed, imported inside the functions only."""
+    write_shard: WriteShard
+    locate: Callable[[Path], Offsets]
+    """At which offset in the file each row's stored pixels begin."""
+    options: tuple[Option, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """How one task ended: with a value, or with an error that names its cause."""
+
+    task: int
+    value: Any
+    error: Exception | None
+
+
+class Executor(Protocol):
+    """What a module in `convert/executors/` exports as EXECUTOR.
+
+    Maps one picklable function over the tasks and yields an outcome for each, in any order, and None at least every 0.2 seconds,
+    so that the caller can look at its watch. Never raises for a task. Closing the iterator early ends all workers at once.
+    """
+
+    def __call__(self, function: Callable[[int], Any], tasks: list[int], workers: int) -> Iterator[Outcome | None]:
+        """Run the tasks."""
+        ...

@@ -1,0 +1,27 @@
+"""The errors that a user sees as one line, and the way names are shown in them."""
+
+
+class PrebakeError(Exception):
+    """What went wrong, with which file, and what to do next, in one line. The command line exits with 1."""
+
+    exit_code = 1
+
+
+class UsageError(PrebakeError):
+    """The call itself makes no sense. The command line exits with 2."""
+
+    exit_code = 2
+
+
+class WorkerDiedError(PrebakeError):
+    """A worker process ended before its task did: the task may work when tried again."""
+
+
+def printable(name: object) -> str:
+    r"""A name as one line that any terminal takes: control characters and undecodable bytes as escapes.
+
+    Text in any script stays as it is: `printable("caf\udce9\n") == "caf\\udce9\\n"`.
+    """
+    return "".join(
+        c if c.isprintable() and not 0xD800 <= ord(c) < 0xE000 else c.encode("unicode_escape", "surrogatepass").decode() for c in str(name)
+    )

@@ -1,0 +1,96 @@
+"""Worker processes on this machine.
+
+Workers outlive a killed parent unless they watch it, and a pool offers no way to end them at once. So each watches two things: its
+parent's death, and a pipe whose other end the parent holds; when either closes, it ends there and then.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_pipes
+from multiprocessing.context import BaseContext
+from typing import Any
+
+from convert.contracts import Outcome
+from convert.errors import WorkerDiedError
+
+TICK = 0.2
+"""Seconds between two looks at the watch."""
+
+
+def _watch(stop: Connection) -> None:
+    parent = multiprocessing.parent_process()
+    wait_for_pipes([stop] if parent is None else [stop, parent.sentinel])
+    os._exit(1)
+
+
+def _begin(stop: Connection) -> None:
+    """A worker's initialiser: Ctrl-C is the parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(stop,), daemon=True).start()
+
+
+def _context() -> BaseContext:
+    """A forkserver that has imported what a task needs; its children are born deaf to Ctrl-C, so none prints a traceback at start."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["convert.pack"])
+    if threading.current_thread() is not threading.main_thread():
+        return context
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return context
+
+
+def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) -> Iterator[Outcome | None]:
+    """See `convert.contracts.Executor`. A killed worker breaks a pool for good: what was not finished comes back as failed."""
+    context = _context()
+    stop, hold = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(min(workers, len(tasks)), context, _begin, (stop,))
+    running: dict[Future[Any], int] = {}
+    waiting = list(reversed(tasks))
+    try:
+        while running or waiting:
+            while waiting and len(running) < 2 * workers:
+                try:
+                    future = pool.submit(function, waiting[-1])
+                except BrokenProcessPool:
+                    break
+                running[future] = waiting.pop()
+            done, _ = wait(running, TICK, FIRST_COMPLETED)
+            for future in done:
+                yield _outcome(running.pop(future), future)
+            if not running and waiting:  # broken: nothing more can be submitted
+                yield from (Outcome(task, None, _died()) for task in waiting)
+                waiting.clear()
+            yield None
+    finally:
+        hold.close()
+        pool.shutdown(wait=True, cancel_futures=True)
+        stop.close()
+
+
+def _died() -> Exception:
+    return WorkerDiedError("a worker process died; if the system killed it for memory, use fewer --workers")
+
+
+def _outcome(task: int, future: Future[Any]) -> Outcome:
+    error = future.exception()
+    if isinstance(error, BrokenProcessPool):
+        return Outcome(task, None, _died())
+    if error is None:
+        return Outcome(task, future.result(), None)
+    return Outcome(task, None, error if isinstance(error, Exception) else WorkerDiedError(f"a worker ended: {error!r}"))
+
+
+EXECUTOR = run_tasks

@@ -1,0 +1,70 @@
+"""Ends a bake: what lies beside the shards, the contact sheet, and the manifest, last."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+from convert import sidefiles
+from convert.manifest import MANIFEST, SCHEMA, Manifest, Target
+from convert.pack import Packed
+from convert.plan import Plan
+from convert.preview import draw_preview
+
+
+def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Manifest:
+    """Write all that lies beside the shards; the manifest is made, not written."""
+    recipe = plan.recipe
+    files = sidefiles.write_side_files(out, plan, packed)
+    manifest = Manifest(
+        schema=SCHEMA,
+        format=plan.format,
+        options=plan.options,
+        encoding="raw",
+        count=sum(done.shard.count for done in packed),
+        shape=recipe.pixels.shape,
+        dtype=recipe.dtype,
+        layout="HWC",
+        colour="RGB",
+        mean=recipe.mean,
+        std=recipe.std,
+        normalized=recipe.dtype != "uint8",
+        resize=recipe.resize,
+        filter=recipe.filter,
+        target=Target("class", 1) if plan.labelled else Target("none", 0),
+        classes=plan.classes,
+        order=plan.order,
+        seed=plan.seed,
+        source=plan.source,
+        pillow=plan.pillow,
+        plan=plan.fingerprint,
+        shards=tuple(done.shard for done in packed),
+        files=tuple(files),
+    )
+    if preview:
+        items = [item for done in packed for item in done.items]
+        targets = None if plan.labels is None else plan.labels[items]
+        drawn = draw_preview(out, manifest, sidefiles.row_offsets(packed, manifest.row_nbytes), targets)
+        manifest = dataclasses.replace(manifest, files=(*files, sidefiles.describe(drawn)))
+    return manifest
+
+
+def commit(out: Path, manifest: Manifest) -> None:
+    """The manifest, last and at once: it is there = the bake is complete."""
+    partial = out / f"{MANIFEST}.{os.getpid()}.partial"
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(manifest.to_json())
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(out)  # the shards' names before the manifest's
+    partial.rename(out / MANIFEST)
+    _sync(out)
+
+
+def _sync(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,134 @@
+"""HDF5: one file per shard.
+
+    images      (n, H, W, C), contiguous, little-endian: at one offset, row after row
+    targets     (n,) int64, contiguous (none where the data set has no labels)
+    keys        with --with-keys: (n,) variable-length UTF-8 strings, the pictures' paths in the source
+    attributes  of the file: count, layout ("HWC")
+
+Times are not tracked, so that the same rows give the same bytes. h5py writes no pixel: on a full disk it dies of SIGSEGV. It lays the
+file out, with early allocation and no fill; the rows are written at the offset that it says.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
+from convert.formats import write_all
+
+SLACK = 1 << 20
+"""Bytes for HDF5's own structures."""
+BLOCK = 4 << 20
+
+
+def _prove_room(path: Path, nbytes: int) -> None:
+    """Reserve bytes behind the file's end and let them go: HDF5 must not be the one that finds the disk full.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    with path.open("rb+") as file:
+        end = os.fstat(file.fileno()).st_size
+        try:
+            os.posix_fallocate(file.fileno(), end, nbytes)
+        finally:
+            os.ftruncate(file.fileno(), end)
+
+
+def _lay_out(path: Path, spec: ShardSpec, count: int) -> tuple[int, int]:
+    """Make the file with room for `count` rows. Returns the offsets of images and targets."""
+    import h5py  # imported when used
+
+    path.touch()
+    _prove_room(path, count * spec.pixels.nbytes + SLACK)
+    layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    layout.set_obj_track_times(False)
+    with h5py.File(path, "w") as file:
+        file.attrs["count"] = count
+        file.attrs["layout"] = "HWC"
+        offsets = []
+        kinds: list[tuple[bytes, tuple[int, ...], Any]] = [(b"images", spec.pixels.shape, spec.pixels.numpy)]
+        if spec.labelled:
+            kinds.append((b"targets", (), np.dtype("<i8")))
+        for name, shape, dtype in kinds:
+            space = h5py.h5s.create_simple((count, *shape))
+            offsets.append(h5py.h5d.create(file.id, name, h5py.h5t.py_create(dtype), space, layout).get_offset())
+    with path.open("rb+") as file:
+        os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return offsets[0], offsets[-1]
+
+
+def _move(path: Path, spec: ShardSpec, first: int, count: int) -> int:
+    """Lay the shard out again for fewer rows than it has room for (pictures were rejected). Returns the offset of targets."""
+    old = path.open("rb")
+    path.unlink()
+    with old:
+        to, targets = _lay_out(path, spec, count)
+        with path.open("rb+", buffering=0) as new:
+            new.seek(to)
+            old.seek(first)
+            left = count * spec.pixels.nbytes
+            while left:
+                block = old.read(min(BLOCK, left))
+                write_all(new.fileno(), block)
+                left -= len(block)
+    return targets
+
+
+@contextmanager
+def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
+    """See `convert.contracts.WriteShard`."""
+    import h5py  # imported when used
+
+    first, at = _lay_out(path, spec, spec.capacity)
+    labels: list[int] = []
+    keys: list[bytes] = []
+    count = 0
+    with path.open("rb+", buffering=0) as file:
+        file.seek(first)
+
+        def add(sample: Sample) -> None:
+            nonlocal count
+            write_all(file.fileno(), sample.pixels)
+            count += 1
+            if sample.label is not None:
+                labels.append(sample.label)
+            if options.get("with_keys"):
+                keys.append(sample.key.encode("utf-8", "surrogateescape"))
+
+        yield add
+    if 0 < count < spec.capacity:
+        at = _move(path, spec, first, count)
+    with path.open("rb+", buffering=0) as file:
+        file.seek(at)
+        write_all(file.fileno(), np.array(labels, "<i8"))
+    if keys:
+        _prove_room(path, sum(map(len, keys)) + 64 * len(keys) + SLACK)
+        with h5py.File(path, "r+") as table:
+            table.create_dataset("keys", data=keys, dtype=h5py.string_dtype())
+
+
+def locate(path: Path) -> Offsets:
+    """See `convert.contracts.Format.locate`."""
+    import h5py  # imported when used
+
+    with h5py.File(path, "r") as file:
+        images = file["images"]
+        row = images.dtype.itemsize * int(np.prod(images.shape[1:]))
+        return np.asarray(int(images.id.get_offset()) + np.arange(images.shape[0], dtype=np.int64) * row)
+
+
+FORMAT = Format(
+    summary="HDF5 files",
+    suffix=".h5",
+    requires="h5py",
+    write_shard=write_shard,
+    locate=locate,
+    options=(Option("with-keys", "Also store the pictures' paths, as a data set called keys."),),
+)

@@ -1,0 +1,58 @@
+"""memmap: one `.npy` file per shard, an array of shape (n, H, W, C).
+
+    bytes 0..127    the .npy header, version 1.0, padded to 128 bytes
+    then            n rows of H * W * C values, C order, little-endian
+
+`np.load(path, mmap_mode="r")` reads it. Labels are in the data set's `targets.npy`.
+"""
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from convert.contracts import Add, Format, Offsets, Options, Pixels, Sample, ShardSpec
+from convert.formats import write_all
+
+HEADER = 128
+
+
+def _header(pixels: Pixels, count: int) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": pixels.numpy.str, "fortran_order": False, "shape": (count, *pixels.shape)})
+    if buffer.tell() != HEADER:
+        raise AssertionError(f"a .npy header of {buffer.tell()} bytes")
+    return buffer.getvalue()
+
+
+@contextmanager
+def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
+    """See `convert.contracts.WriteShard`. Plain writes: on a full disk a mapping would die of SIGBUS."""
+    del options
+    count = 0
+    with path.open("wb", buffering=0) as file:
+        write_all(file.fileno(), _header(spec.pixels, spec.capacity))
+
+        def add(sample: Sample) -> None:
+            nonlocal count
+            write_all(file.fileno(), sample.pixels)
+            count += 1
+
+        yield add
+        os.pwrite(file.fileno(), _header(spec.pixels, count), 0)
+
+
+def locate(path: Path) -> Offsets:
+    """See `convert.contracts.Format.locate`."""
+    with path.open("rb") as file:
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        first = file.tell()
+    row = int(np.prod(shape[1:])) * dtype.itemsize
+    return first + np.arange(shape[0], dtype=np.int64) * row
+
+
+FORMAT = Format(summary="NumPy arrays, mapped into memory", suffix=".npy", requires=None, write_shard=write_shard, locate=locate)

@@ -1,0 +1,90 @@
+"""WebDataset: one tar file per shard (USTAR; times, owners and groups are 0), read by the webdataset library and by tar.
+
+    0000300000012.npy     row 12 of shard 3: an array (H, W, C), with its .npy header
+    0000300000012.cls     the label in decimal digits (none where the data set has no labels)
+    0000300000012.json    with --with-keys: {"key": the picture's path in the source}
+
+The members of a sample stand next to each other. Names are made of the shard's and the row's number, never of a picture's path, so
+that no two are the same in a data set and none holds a dot or a slash that a reader would take for something else.
+"""
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
+from convert.formats import write_all
+
+
+def _member(name: str, nbytes: int) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.size = nbytes
+    return info.tobuf(tarfile.USTAR_FORMAT)
+
+
+def _padding(nbytes: int) -> bytes:
+    return bytes(-nbytes % tarfile.BLOCKSIZE)
+
+
+@contextmanager
+def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
+    """See `convert.contracts.WriteShard`. tarfile makes the headers; the pixels go to the file without another copy."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": spec.pixels.numpy.str, "fortran_order": False, "shape": spec.pixels.shape})
+    array = header.getvalue()
+    size = len(array) + spec.pixels.nbytes
+    count = written = 0
+    with path.open("wb", buffering=0) as file:
+
+        def put(data: object) -> None:
+            nonlocal written
+            write_all(file.fileno(), data)
+            written += memoryview(data).nbytes  # type: ignore[arg-type]
+
+        def add(sample: Sample) -> None:
+            nonlocal count
+            name = f"{spec.number:05d}{count:08d}"
+            put(_member(f"{name}.npy", size) + array)
+            put(sample.pixels)
+            tail = _padding(size)
+            small = []
+            if sample.label is not None:
+                small.append(("cls", b"%d" % sample.label))
+            if options.get("with_keys"):
+                small.append(("json", json.dumps({"key": sample.key}).encode()))
+            for extension, data in small:
+                tail += _member(f"{name}.{extension}", len(data)) + data + _padding(len(data))
+            put(tail)
+            count += 1
+
+        yield add
+        end = 2 * tarfile.BLOCKSIZE
+        put(bytes(end + -(written + end) % tarfile.RECORDSIZE))
+
+
+def locate(path: Path) -> Offsets:
+    """See `convert.contracts.Format.locate`."""
+    offsets = []
+    with tarfile.open(path, "r:") as tar, path.open("rb") as file:
+        for member in tar:
+            if member.name.endswith(".npy"):
+                file.seek(member.offset_data)
+                np.lib.format.read_magic(file)
+                np.lib.format.read_array_header_1_0(file)
+                offsets.append(file.tell())
+    return np.array(offsets, np.int64)
+
+
+FORMAT = Format(
+    summary="WebDataset tar shards",
+    suffix=".tar",
+    requires=None,
+    write_shard=write_shard,
+    locate=locate,
+    options=(Option("with-keys", "Also store each picture's path, in a .json member."),),
+)

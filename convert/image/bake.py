@@ -1,0 +1,76 @@
+"""The recipe of a bake, and the function that follows it from a file's bytes to a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from convert.contracts import Array, Pixels
+from convert.errors import UsageError
+from convert.image.decode import decode
+from convert.image.levels import Normalise, level_values
+from convert.image.resize import Placement, fit
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides a row's pixels, but for the picture. `mean` and `std` are for levels from 0 to 1."""
+
+    size: tuple[int, int]
+    """(height, width) in pixels."""
+    resize: str
+    filter: str
+    dtype: str
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @property
+    def pixels(self) -> Pixels:
+        """What a row holds."""
+        return Pixels(*self.size, len(self.mean), self.dtype)
+
+    def check(self) -> None:
+        """Look whether every level survives.
+
+        Raises:
+            UsageError: mean or std on the wrong scale, or too small for the dtype.
+        """
+        if max(self.mean) > 1 or max(self.std) > 1:
+            by = ",".join(f"{v / 255:.3f}" for v in self.mean), ",".join(f"{v / 255:.3f}" for v in self.std)
+            raise UsageError(f"--mean and --std are for levels from 0 to 1, not 0 to 255: try --mean {by[0]} --std {by[1]}")
+        if min(self.mean) < 0 or min(self.std) <= 0 or not np.isfinite((*self.mean, *self.std)).all():
+            raise UsageError("--mean must be from 0 to 1, and --std above 0 and at most 1")
+        if self.dtype != "uint8" and not np.isfinite(level_values(self.mean, self.std, self.dtype)).all():
+            raise UsageError(f"--std {min(self.std)} is so small that normalised values do not fit {self.dtype}: use --dtype float32")
+
+
+class Baked(NamedTuple):
+    """A row, and how it came about."""
+
+    row: Array
+    """(H, W, C); the same buffer at each call."""
+    height: int
+    """Of the upright source, in pixels."""
+    width: int
+    placement: Placement
+
+
+class Bake:
+    """Follows a recipe."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._normalise = Normalise(recipe.pixels, recipe.mean, recipe.std)
+
+    def __call__(self, data: bytes) -> Baked:
+        """Decode, upright, colour, resize, normalise.
+
+        Raises:
+            RejectError: the picture cannot be baked.
+        """
+        picture = decode(data)
+        fitted, placement = fit(picture, self._recipe.size, self._recipe.resize, self._recipe.filter)
+        row = self._normalise(np.asarray(fitted))
+        return Baked(row, picture.height, picture.width, placement)

@@ -1,0 +1,59 @@
+"""Sizes and crops: where a picture's pixels go, and Pillow's antialiased resize that takes them there."""
+
+from typing import NamedTuple
+
+from PIL import Image
+
+FILTERS = {
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "lanczos": Image.Resampling.LANCZOS,
+}
+METHODS = ("center-crop", "stretch", "pad")
+
+
+class Placement(NamedTuple):
+    """A picture is resized to `height` x `width`; its top left corner then lies at (`top`, `left`) of the row. All in pixels."""
+
+    height: int
+    width: int
+    top: int
+    left: int
+
+
+def place(height: int, width: int, size: tuple[int, int], method: str) -> Placement:
+    """Where a picture of `height` x `width` goes in a row of `size` (height, width).
+
+    `center-crop` is torchvision's `Resize(s)`, whose long side is `int(s * long / short)`, then `CenterCrop(s)`, which crops at
+    `int(round((long - s) / 2))`; for two different sides, the picture covers the row. `pad` fits the picture into the row. No side falls
+    below one pixel.
+    """
+    to_height, to_width = size
+    if method == "stretch":
+        return Placement(to_height, to_width, 0, 0)
+    taller = height * to_width >= to_height * width  # the picture is taller in shape than the row
+    if taller == (method == "center-crop"):
+        new = max(1, to_width * height // width), to_width
+    else:
+        new = to_height, max(1, to_height * width // height)
+    if method == "pad":
+        return Placement(*new, (to_height - new[0]) // 2, (to_width - new[1]) // 2)
+    return Placement(*new, -round((new[0] - to_height) / 2), -round((new[1] - to_width) / 2))
+
+
+def kept_share(height: int, width: int, size: tuple[int, int], method: str) -> float:
+    """Which part of a picture's area ends up in the row, 0 to 1."""
+    at = place(height, width, size, method)
+    return min(1.0, size[0] / at.height) * min(1.0, size[1] / at.width)
+
+
+def fit(picture: Image.Image, size: tuple[int, int], method: str, name: str) -> tuple[Image.Image, Placement]:
+    """Resize, then crop or pad with black: an RGB picture of `size` (height, width), and where the source went."""
+    at = place(picture.height, picture.width, size, method)
+    resized = picture if picture.size == (at.width, at.height) else picture.resize((at.width, at.height), FILTERS[name])
+    if method == "pad":
+        row = Image.new(picture.mode, (size[1], size[0]))
+        row.paste(resized, (at.left, at.top))
+        return row, at
+    box = (-at.left, -at.top, size[1] - at.left, size[0] - at.top)
+    return (resized if box == (0, 0, *resized.size) else resized.crop(box)), at

@@ -1,0 +1,30 @@
+"""Turns a picture the way its EXIF orientation says."""
+
+from PIL import Image
+
+ORIENTATION = 0x0112
+FIRST_TURNED = 5
+"""From this value on, height and width change places."""
+TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+def orientation(picture: Image.Image) -> int:
+    """The one tag, 1 to 8. Broken EXIF says nothing about the pixels, so it counts as 1, as undefined values do."""
+    try:
+        value = int(picture.getexif().get(ORIENTATION, 1))
+    except Exception:  # noqa: BLE001 - SyntaxError, struct.error, TypeError, IndexError: Pillow raises almost anything
+        return 1
+    return value if value in TURNS else 1
+
+
+def upright(picture: Image.Image, value: int) -> Image.Image:
+    """The picture with an orientation applied."""
+    return picture.transpose(TURNS[value]) if value in TURNS else picture

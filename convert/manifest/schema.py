@@ -1,0 +1,95 @@
+"""`manifest.json`: its fields, and how a stored value becomes an 8-bit level again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One shard's file. Row r's pixels begin at byte `first + r * stride`; where `stride` is null, `offsets.npy` says it."""
+
+    name: str
+    count: int
+    bytes: int
+    checksum: str
+    first: int | None
+    stride: int | None
+
+
+@dataclass(frozen=True)
+class SideFile:
+    """A file beside the shards."""
+
+    name: str
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """`kind`: class, values or none; `width`: values for each row."""
+
+    kind: str
+    width: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that a reader needs to know. Checksums are SHA-256, in hex. No time, path or worker count is in it."""
+
+    schema: int
+    format: str
+    options: dict[str, Any]
+    encoding: str
+    count: int
+    shape: tuple[int, int, int]
+    dtype: str
+    layout: str
+    colour: str
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    normalized: bool
+    resize: str
+    filter: str
+    target: Target
+    classes: tuple[str, ...]
+    order: str
+    seed: int
+    source: str
+    pillow: dict[str, str]
+    plan: str
+    shards: tuple[Shard, ...]
+    files: tuple[SideFile, ...]
+
+    def to_json(self) -> str:
+        r"""One text for the same manifest; undecodable bytes in names appear as \\udcxx."""
+        return json.dumps(dataclasses.asdict(self), indent=1) + "\n"
+
+    @property
+    def row(self) -> np.dtype[Any]:
+        """The stored dtype, little-endian."""
+        return np.dtype(self.dtype).newbyteorder("<")
+
+    @property
+    def row_nbytes(self) -> int:
+        """Bytes of one row."""
+        height, width, channels = self.shape
+        return height * width * channels * self.row.itemsize
+
+    def to_levels(self, values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+        """8-bit levels (..., C) from stored values (..., C): `(value * std + mean) * 255`, rounded; exact for every level."""
+        if not self.normalized:
+            return values.astype(np.uint8)
+        std, mean = np.array(self.std, np.float32), np.array(self.mean, np.float32)
+        levels = (values.astype(np.float32) * std + mean) * np.float32(255)
+        return np.asarray(np.rint(levels).clip(0, 255).astype(np.uint8))

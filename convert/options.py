@@ -1,0 +1,110 @@
+"""The options that every bake has, as Click sees them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+FOLDER = click.Path(path_type=Path)
+
+
+class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only
+    """`256` or `192x256`, height x width."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """See Click."""
+        found = re.fullmatch(r"(\d{1,5})(?:[xX](\d{1,5}))?", value)
+        if not found:
+            self.fail(f"{value!r} is not a size: give 256, or 192x256 (height x width)", param, ctx)
+        height, width = int(found[1]), int(found[2] or found[1])
+        if not 1 <= min(height, width) <= max(height, width) <= 1 << 14:
+            self.fail("a side must be from 1 to 16384 pixels", param, ctx)
+        return height, width
+
+
+class Channels(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only
+    """One number for all channels, or one each for R, G and B."""
+
+    name = "R,G,B"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        """See Click."""
+        try:
+            numbers = tuple(float(word) for word in value.split(","))
+        except ValueError:
+            numbers = ()
+        if len(numbers) not in (1, 3):
+            self.fail(f"{value!r} is not one number or three with commas, such as 0.485,0.456,0.406", param, ctx)
+        return numbers * 3 if len(numbers) == 1 else numbers
+
+
+class Bytes(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only
+    """`256M`, `1G`: powers of 1024."""
+
+    name = "BYTES"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """See Click."""
+        found = re.fullmatch(r"(\d+)([KMGT]?)(i?B)?", value, re.IGNORECASE)
+        if not found or not int(found[1]):
+            self.fail(f"{value!r} is not a number of bytes: give 256M or 1G", param, ctx)
+        return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+
+
+class Limit(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only
+    """A count, or a share: `25`, `1%`."""
+
+    name = "LIMIT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """See Click."""
+        if not re.fullmatch(r"\d+|\d+(\.\d+)?%", value):
+            self.fail(f"{value!r} is neither a count nor a share: give 25 or 1%", param, ctx)
+        return str(value)
+
+
+PIXELS = [
+    click.option("--size", type=Size(), help="Side, or height x width, of a row.  [256]"),
+    click.option("--resize", type=click.Choice(["center-crop", "stretch", "pad"]), help="How a picture gets that shape.  [center-crop]"),
+    click.option("--filter", type=click.Choice(["bilinear", "bicubic", "lanczos"]), help="Antialiased filter.  [bilinear]"),
+    click.option(
+        "--dtype",
+        type=click.Choice(["float16", "float32", "uint8"]),
+        help="float: normalised when baked. uint8: half the bytes of float16, normalised when read.  [float16]",
+    ),
+    click.option("--mean", type=Channels(), help="Subtracted from levels in 0..1.  [ImageNet's]"),
+    click.option("--std", type=Channels(), help="Divides them.  [ImageNet's]"),
+    click.option("--like", type=FOLDER, help="Take all of the above and the class list from another bake: for a second split."),
+]
+SET = [
+    click.option("--classes", type=FOLDER, help="A file with one class name per line, in label order.  [sorted folder names]"),
+    click.option("--classes-are-folders", is_flag=True, help="Folders called train, images and so on are classes."),
+    click.option("--order", type=click.Choice(["shuffled", "source"]), default="shuffled", show_default=True, help="Order of the rows."),
+    click.option("--seed", type=click.IntRange(0, (1 << 63) - 1), default=0, show_default=True, help="Of the shuffled order."),
+    click.option("--shard-size", type=Bytes(), help="Bytes in a shard.  [256M]"),
+    click.option("--shards", type=click.IntRange(1, 100_000), help="Number of shards, instead.  [by size]"),
+]
+RUN = [
+    click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]"),
+    click.option("--max-rejects", type=Limit(), default="1%", show_default=True, help="Bad pictures before a run fails; % is at least 10."),
+    click.option("--overwrite", is_flag=True, help="Replace a bake that is there."),
+    click.option("--preview/--no-preview", default=True, help="Draw preview.png, a contact sheet of what was stored.  [on]"),
+]
+
+
+def add(options: list[Callable[[F], F]]) -> Callable[[F], F]:
+    """A decorator that adds options in the order of a list."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate

@@ -1,0 +1,140 @@
+"""Makes one shard: reads its files, bakes them, writes them, looks at what was written, and commits it by a rename."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from convert.contracts import Array, Format, Offsets, RejectError, Sample, ShardSpec
+from convert.errors import PrebakeError, printable
+from convert.image.bake import Bake, Baked
+from convert.image.pillow import pillow_versions
+from convert.manifest import Shard
+from convert.plan import WORK, Plan
+from convert.progress import Meter
+from convert.registry import load_format
+from convert.source import read_item
+
+PROGRESS = "progress"
+BLOCK = 1 << 20
+
+
+@dataclass
+class Packed:
+    """A finished shard, and what became of its items."""
+
+    shard: Shard
+    offsets: Offsets | None
+    """Where each row begins, when that is irregular."""
+    items: list[int]
+    """The items that became rows, in order."""
+    sizes: list[tuple[int, int]]
+    """Their sources' (height, width), in pixels, upright."""
+    rejects: list[tuple[int, str, str]]
+    """(item, reason, detail)."""
+
+
+@functools.lru_cache(maxsize=1)
+def _load(work: Path) -> tuple[Plan, Bake]:
+    plan = Plan.load(work)
+    if (here := pillow_versions()) != plan.pillow:
+        raise PrebakeError(
+            f"the plan was made with {plan.pillow}, but this worker has {here}: their pixels may differ; use one environment"
+        )
+    return plan, Bake(plan.recipe)
+
+
+def shard_name(number: int, format: Format) -> str:
+    """The file's name: nothing of the source's, and no count of shards, which appending would change."""
+    return f"shard-{number:05d}{format.suffix}"
+
+
+def pack(out: Path, number: int) -> Packed:
+    """Make shard `number` of the plan in `out/.prebake`.
+
+    Raises:
+        PrebakeError: the disk is full, or the shard does not hold what was written into it.
+    """
+    plan, bake = _load(out / WORK)
+    format = load_format(plan.format)
+    name = shard_name(number, format)
+    partial = out / f"{name}.{os.getpid()}.partial"
+    try:
+        packed, ends = _write(partial, number, plan, bake)
+        packed.shard = Shard(name, 0, 0, "", None, None)
+        if packed.items:
+            offsets = _locate(partial, format, plan, ends)
+            first, stride = _regular(offsets)
+            with partial.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                os.fsync(file.fileno())
+            packed.shard = Shard(name, len(packed.items), partial.stat().st_size, digest, first, stride)
+            packed.offsets = offsets if stride is None else None
+            partial.rename(out / name)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise PrebakeError(
+                f"{printable(out / name)}: disk full; make room, or bake less with --dtype uint8 or a smaller --size"
+            ) from error
+        raise
+    finally:
+        partial.unlink(missing_ok=True)
+    return packed
+
+
+def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, list[bytes]]:
+    """Bake a shard's items into a file. Also returns the first and the last row's bytes."""
+    items = plan.items(number)
+    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [])
+    ends: list[bytes] = []
+    last: Array | None = None
+    spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.labelled)
+    meter = Meter(partial.parent / WORK / PROGRESS, number)
+    try:
+        with load_format(plan.format).write_shard(partial, spec, plan.options) as add:
+            for done, item in enumerate(items.tolist(), 1):
+                key = plan.keys[item]
+                try:
+                    baked: Baked = bake(read_item(Path(plan.root), key))
+                except RejectError as error:
+                    packed.rejects.append((item, error.reason, error.detail))
+                else:
+                    last = baked.row
+                    add(Sample(key, last, None if plan.labels is None else int(plan.labels[item])))
+                    packed.items.append(item)
+                    packed.sizes.append((baked.height, baked.width))
+                    if not ends:
+                        ends.append(last.tobytes())
+                meter.set(done, len(packed.rejects))
+            if last is not None:
+                ends.append(last.tobytes())
+    finally:
+        meter.close()
+    return packed, ends
+
+
+def _locate(partial: Path, format: Format, plan: Plan, ends: list[bytes]) -> Offsets:
+    """Where the rows are, proved on the first and the last."""
+    offsets = format.locate(partial)
+    nbytes = plan.recipe.pixels.nbytes
+    with partial.open("rb") as file:
+        for offset, row in zip((offsets[0], offsets[-1]), ends, strict=True):
+            file.seek(int(offset))
+            if file.read(nbytes) != row:
+                raise PrebakeError(f"{printable(partial)}: a row is not where it was located; please report this as a bug")
+    return offsets
+
+
+def _regular(offsets: npt.NDArray[np.int64]) -> tuple[int, int] | tuple[None, None]:
+    """(first, stride) when rows stand at equal distances, else (None, None)."""
+    if len(offsets) == 1:
+        return int(offsets[0]), 0
+    steps = np.diff(offsets)
+    return (int(offsets[0]), int(steps[0])) if (steps == steps[0]).all() else (None, None)

@@ -1,0 +1,128 @@
+"""What is to be made, written down once: every worker reads it, and a task is a shard's number."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from convert.image.bake import Recipe
+from convert.image.pillow import pillow_versions
+from convert.manifest import Keys
+from convert.order import permutation
+from convert.source import Source
+
+WORK = ".prebake"
+SHARD_BYTES = 256 << 20
+ROWS, MOST = 64, 256
+
+
+def shard_count(items: int, row_nbytes: int, shard_bytes: int = SHARD_BYTES) -> int:
+    """How many shards: a function of the data set alone, so that the output does not depend on the workers."""
+    return min(items, max(-(-items * row_nbytes // shard_bytes), min(MOST, -(-items // ROWS))))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A bake before it is made. Items are in the source's order; `order` says which stands at each position."""
+
+    root: str
+    format: str
+    options: dict[str, Any]
+    recipe: Recipe
+    classes: tuple[str, ...]
+    order: str
+    seed: int
+    shards: int
+    source: str
+    pillow: dict[str, str]
+    keys: Keys = dataclasses.field(repr=False, compare=False)
+    labels: npt.NDArray[np.int64] | None = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the pictures have labels."""
+        return self.labels is not None
+
+    def facts(self) -> dict[str, Any]:
+        """All that decides the output's bytes, as JSON; where the source lies does not."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("root", "keys", "labels")}
+        facts = fields | {"recipe": dataclasses.asdict(self.recipe), "labelled": self.labelled}
+        return dict(json.loads(json.dumps(facts)))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the facts, in hex."""
+        return hashlib.sha256(json.dumps(self.facts(), sort_keys=True).encode()).hexdigest()
+
+    def bounds(self, shard: int) -> tuple[int, int]:
+        """The positions of one shard: from, up to."""
+        return shard * len(self.keys) // self.shards, (shard + 1) * len(self.keys) // self.shards
+
+    @functools.cached_property
+    def positions(self) -> npt.NDArray[np.int64]:
+        """The item at each position."""
+        return permutation(len(self.keys), self.seed) if self.order == "shuffled" else np.arange(len(self.keys), dtype=np.int64)
+
+    def items(self, shard: int) -> npt.NDArray[np.int64]:
+        """The items of one shard, in the order of its rows."""
+        start, stop = self.bounds(shard)
+        return self.positions[start:stop]
+
+    def save(self, folder: Path) -> None:
+        """Write it into `.prebake`."""
+        self.keys.save(folder)
+        np.save(folder / "positions.npy", self.positions, allow_pickle=False)
+        if self.labels is not None:
+            np.save(folder / "labels.npy", self.labels, allow_pickle=False)
+        (folder / "plan.json").write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Plan:
+        """Read it back; the arrays are mapped, not read."""
+        fields = json.loads((folder / "plan.json").read_text("utf-8"))
+        recipe = fields.pop("recipe")
+        labels = np.load(folder / "labels.npy", mmap_mode="r", allow_pickle=False) if fields.pop("labelled") else None
+        plan = cls(
+            **fields | {"classes": tuple(fields["classes"])},
+            recipe=Recipe(**recipe | {name: tuple(recipe[name]) for name in ("size", "mean", "std")}),
+            keys=Keys.load(folder),
+            labels=labels,
+        )
+        plan.__dict__["positions"] = np.load(folder / "positions.npy", mmap_mode="r", allow_pickle=False)
+        return plan
+
+
+def source_fingerprint(source: Source) -> str:
+    """SHA-256 over keys, sizes and class folders, in hex."""
+    digest = hashlib.sha256()
+    for key, size in zip(source.keys, source.sizes, strict=True):
+        digest.update(f"{size} {len(key)} {key}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def make_plan(
+    source: Source, *, format: str, options: dict[str, Any], recipe: Recipe, classes: tuple[str, ...], order: str, seed: int, shards: int
+) -> Plan:
+    """Put a source and the user's choices together; labels follow `classes`, empty for a flat folder."""
+    return Plan(
+        root=str(source.root.absolute()),
+        format=format,
+        options=options,
+        recipe=recipe,
+        classes=classes,
+        order=order,
+        seed=seed,
+        shards=shards,
+        source=source_fingerprint(source),
+        pillow=pillow_versions(),
+        keys=Keys.make(source.keys),
+        labels=source.labels(classes) if source.folders else None,
+    )

@@ -1,0 +1,115 @@
+"""What a person reads before and after a bake."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from convert.contracts import RejectError
+from convert.errors import PrebakeError, printable
+from convert.image.decode import header_size
+from convert.image.resize import kept_share
+from convert.machine import free_disk, memory
+from convert.manifest import Manifest
+from convert.pack import Packed
+from convert.plan import Plan
+from convert.source import Source, read_item
+
+LOOK = 200
+"""Pictures whose headers are read to say what a crop drops."""
+RESERVE = 1.02
+"""What is written beside the pixels, as a factor: containers' own structures, tables, preview."""
+ALTERNATIVES = [(dtype, share) for share in (1, 0.875, 0.75, 0.5, 0.25) for dtype in ("float32", "float16", "uint8")]
+
+
+def human(nbytes: float) -> str:
+    """Bytes in decimal units, as disks are sold: `78.6 MB`."""
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if nbytes < 1000 or unit == "TB":
+            break
+        nbytes /= 1000
+    return f"{nbytes:.0f} {unit}" if unit == "bytes" else f"{nbytes:.1f} {unit}"
+
+
+def needed(plan: Plan) -> int:
+    """Bytes on disk, estimated from above."""
+    return int(len(plan.keys) * (plan.recipe.pixels.nbytes + 512) * RESERVE) + (1 << 20)
+
+
+def _dropped(plan: Plan) -> tuple[float, int]:
+    """The mean share of a picture's area that is not stored, and how many pictures were looked at."""
+    kept = []
+    for item in np.unique(np.linspace(0, len(plan.keys) - 1, LOOK).astype(int)):
+        try:
+            height, width = header_size(read_item(Path(plan.root), plan.keys[int(item)]))
+        except RejectError:
+            continue
+        kept.append(kept_share(height, width, plan.recipe.size, plan.recipe.resize))
+    return (1 - float(np.mean(kept)) if kept else 0.0), len(kept)
+
+
+def _counts(source: Source, plan: Plan) -> str:
+    if not plan.labelled:
+        return "no class folders, so no labels"
+    low, high = min(source.counts), max(source.counts)
+    empty = len(plan.classes) - len(source.folders)
+    return f"{len(plan.classes)} classes ({low}{f' to {high}' if high > low else ''} in each{f', {empty} without any' if empty else ''})"
+
+
+def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
+    """The block that is shown before the first byte is written."""
+    recipe = plan.recipe
+    height, width = recipe.size
+    free, ram, need = free_disk(out or Path()), memory(), len(plan.keys) * recipe.pixels.nbytes
+    dropped, looked = _dropped(plan)
+    crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" (of {looked} looked at)" if looked < len(plan.keys) else "")
+    lines = [
+        ("pictures", f"{len(plan.keys):,} in {_counts(source, plan)}"),
+        *((("ignored", ", ".join(f"{count:,} {what}" for what, count in sorted(source.ignored.items()))),) if source.ignored else ()),
+        ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
+        ("to write", f"{human(need)} in {plan.shards} shard{'s' * (plan.shards > 1)}; free on disk {human(free)}"),
+        ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
+        ("area", crop + ("; --resize pad keeps all" if dropped >= 0.005 else "")),
+        ("decoder", f"{plan.pillow['variant']} {plan.pillow['pillow']}, libjpeg {plan.pillow['libjpeg']}"),
+    ]
+    where = f" -> {printable(out)}" if out else ""
+    return "\n".join([f"{printable(source.root)}{where}", *(f"  {name:<10}{text}" for name, text in lines)])
+
+
+def check_room(plan: Plan, out: Path) -> None:
+    """Raises PrebakeError when the disk has too little room; lists what would fit."""
+    free, need = free_disk(out), needed(plan)
+    if need <= free:
+        return
+    height, width = plan.recipe.size
+    fits = []
+    for dtype, share in ALTERNATIVES:
+        size = max(1, int(height * share)), max(1, int(width * share))
+        nbytes = int(len(plan.keys) * (size[0] * size[1] * len(plan.recipe.mean) * np.dtype(dtype).itemsize + 512) * RESERVE) + (1 << 20)
+        if nbytes <= free:
+            fits.append(f"  --dtype {dtype} --size {size[0]}x{size[1]}  {human(nbytes)}")
+    what = "\n".join(["What fits:", *fits[:6]]) if fits else "Nothing that is worth baking fits there: choose an OUT on another disk."
+    raise PrebakeError(f"{printable(out)}: disk has {human(free)} free, and this bake needs {human(need)}. {what}")
+
+
+def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float) -> str:
+    """The block that is shown when the bake is complete."""
+    rejects = Counter(reason for done in packed for _, reason, _ in done.rejects)
+    rejected = sum(rejects.values())
+    candidates = manifest.count + rejected
+    why = f" ({', '.join(f'{count} {reason}' for reason, count in sorted(rejects.items()))}; see rejects.csv)" if rejects else ""
+    stored = sum(shard.bytes for shard in manifest.shards) + sum(file.bytes for file in manifest.files)
+    rate = f"{seconds:.1f} s, {candidates / max(seconds, 1e-9):,.0f} pictures/s"
+    pictures = " and preview.png" if any(file.name == "preview.png" for file in manifest.files) else ""
+    return "\n".join(
+        [
+            f"{candidates:,} pictures = {manifest.count:,} written + {rejected:,} rejected{why}",
+            f"{len(manifest.classes)} classes, {human(stored)} in {len(manifest.shards)} shards, {rate}",
+            f"in {printable(out)}: samples.csv says which picture is where{pictures}",
+            "",
+            "    from readers import open_dataset",
+            f'    dataset = open_dataset("{printable(out)}")',
+        ]
+    )

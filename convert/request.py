@@ -1,0 +1,118 @@
+"""What a user asked for, and how it becomes a plan: defaults, `--like`, class lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from convert.errors import PrebakeError, UsageError, printable
+from convert.guard import check_folders
+from convert.image.bake import Recipe
+from convert.manifest import Manifest, read_manifest
+from convert.output import check_place
+from convert.plan import SHARD_BYTES, Plan, make_plan, shard_count
+from convert.registry import require
+from convert.source import Source, scan
+
+DEFAULTS: dict[str, Any] = {
+    "size": (256, 256),
+    "resize": "center-crop",
+    "filter": "bilinear",
+    "dtype": "float16",
+    "mean": (0.485, 0.456, 0.406),
+    "std": (0.229, 0.224, 0.225),
+}
+"""ImageNet's mean and std, as in torchvision's reference training."""
+
+
+@dataclass
+class Request:
+    """The arguments of one bake; None where the user said nothing."""
+
+    source: Path
+    out: Path | None
+    format: str
+    options: dict[str, Any] = field(default_factory=dict)
+    recipe: dict[str, Any] = field(default_factory=dict)
+    like: Path | None = None
+    classes: Path | None = None
+    classes_are_folders: bool = False
+    order: str = "shuffled"
+    seed: int = 0
+    shard_size: int | None = None
+    shards: int | None = None
+
+
+def resolve(request: Request) -> tuple[Plan, Source]:
+    """Scan the source and plan the bake; nothing is written.
+
+    Raises:
+        PrebakeError: no pictures, an unknown class, a missing library, OUT inside the source.
+        UsageError: contradictory options, or folders that are no classes.
+    """
+    require(request.format)
+    recipe, names = _recipe(request)
+    recipe.check()
+    if request.out is not None:
+        check_place(request.out, request.source)
+    source = scan(request.source)
+    if not request.classes_are_folders:
+        check_folders(source, request.format, printable(request.out or "OUT"))
+    if names is not None:
+        _check_classes(source, names, request.like or request.classes)
+    count = len(source.keys)
+    shards = request.shards or shard_count(count, recipe.pixels.nbytes, request.shard_size or SHARD_BYTES)
+    plan = make_plan(
+        source,
+        format=request.format,
+        options=request.options,
+        recipe=recipe,
+        classes=tuple(source.folders) if names is None else names,
+        order=request.order,
+        seed=request.seed,
+        shards=min(count, shards),
+    )
+    return plan, source
+
+
+def _recipe(request: Request) -> tuple[Recipe, tuple[str, ...] | None]:
+    given = {name: value for name, value in request.recipe.items() if value is not None}
+    if request.like is None:
+        return Recipe(**DEFAULTS | given), None if request.classes is None else _class_file(request.classes)
+    if request.classes is not None:
+        raise UsageError("--classes and --like both name the classes: leave one out")
+    like = read_manifest(request.like)
+    fixed = _recipe_of(like)
+    for name, value in given.items():
+        if value != fixed[name]:
+            raise UsageError(f"--{name} contradicts --like {printable(request.like)}, whose {name} is {fixed[name]}: leave --{name} out")
+    return Recipe(**fixed), like.classes
+
+
+def _recipe_of(manifest: Manifest) -> dict[str, Any]:
+    return {"size": manifest.shape[:2]} | {name: getattr(manifest, name) for name in ("resize", "filter", "dtype", "mean", "std")}
+
+
+def _class_file(path: Path) -> tuple[str, ...]:
+    try:
+        lines = path.read_text("utf-8-sig", "surrogateescape").replace("\r\n", "\n").split("\n")
+    except OSError as error:
+        raise PrebakeError(f"--classes {printable(path)} cannot be read: {error.strerror}") from error
+    names = tuple(line for line in lines if line.strip())
+    doubles = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+    if doubles or not names:
+        raise PrebakeError(
+            f"--classes {printable(path)}: " + (f"{printable(min(doubles))} stands there twice" if doubles else "no names in it")
+        )
+    return names
+
+
+def _check_classes(source: Source, names: tuple[str, ...], path: Path | None) -> None:
+    if not source.folders and names:
+        raise PrebakeError(f"{printable(source.root)} has no class folders, but {printable(path)} names {len(names)} classes")
+    known = set(names)
+    unknown = [folder for folder in source.folders if folder not in known]
+    if unknown:
+        shown = ", ".join(map(printable, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
+        raise PrebakeError(f"{printable(source.root)} has {len(unknown)} classes that {printable(path)} does not know: {shown}")

@@ -1,0 +1,74 @@
+"""Writes what lies beside the shards: labels, offsets, keys and the two CSV tables."""
+
+import csv
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convert.image.resize import place
+from convert.manifest import SideFile
+from convert.pack import Packed
+from convert.plan import Plan
+
+SAMPLES = ["index", "shard", "row", "key", "label", "class", "source_height", "source_width", "scale_y", "scale_x", "offset_y", "offset_x"]
+REJECTS = ["key", "reason", "detail"]
+
+
+def describe(path: Path) -> SideFile:
+    """Name, size and checksum of a file, once it is safe on the disk."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        return SideFile(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def row_offsets(packed: list[Packed], row: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where each row of the data set begins in its shard's file."""
+    parts = [np.empty(0, np.int64)]
+    for done in packed:
+        first, stride = done.shard.first, done.shard.stride
+        if done.offsets is not None:
+            parts.append(done.offsets)
+        elif first is not None and stride is not None:
+            parts.append(first + np.arange(done.shard.count, dtype=np.int64) * (stride or row))
+    return np.concatenate(parts)
+
+
+def write_side_files(out: Path, plan: Plan, packed: list[Packed]) -> list[SideFile]:
+    """Write all of them but the preview; the shards are in their order."""
+    items = np.array([item for done in packed for item in done.items], np.int64)
+    names = ["keys.bin", "keys.npy", "samples.csv", "rejects.csv"]
+    plan.keys.take(items).save(out)
+    if plan.labels is not None:
+        np.save(out / "targets.npy", plan.labels[items], allow_pickle=False)
+        names.append("targets.npy")
+    if any(done.offsets is not None for done in packed):
+        np.save(out / "offsets.npy", row_offsets(packed, plan.recipe.pixels.nbytes), allow_pickle=False)
+        names.append("offsets.npy")
+    _write_csv(out / "samples.csv", SAMPLES, _samples(plan, packed))
+    rejects = ((plan.keys[item], reason, detail) for done in packed for item, reason, detail in done.rejects)
+    _write_csv(out / "rejects.csv", REJECTS, rejects)
+    return [describe(out / name) for name in sorted(names)]
+
+
+def _write_csv(path: Path, header: list[str], rows: Iterable[Iterable[object]]) -> None:
+    with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _samples(plan: Plan, packed: list[Packed]) -> Iterator[tuple[object, ...]]:
+    """One line for each row. A point of the upright source lies at `scale * point + offset` in the row, in pixels."""
+    index = 0
+    for done in packed:
+        for row, (item, (height, width)) in enumerate(zip(done.items, done.sizes, strict=True)):
+            label = "" if plan.labels is None else int(plan.labels[item])
+            name = "" if plan.labels is None else plan.classes[int(plan.labels[item])]
+            at = place(height, width, plan.recipe.size, plan.recipe.resize)
+            scale = f"{at.height / height:.9g}", f"{at.width / width:.9g}"
+            yield index, done.shard.name, row, plan.keys[item], label, name, height, width, *scale, at.top, at.left
+            index += 1

@@ -1,0 +1,107 @@
+"""One reserved range of addresses for a whole data set; each shard's file is mapped into its own slot of it on first use.
+
+Opening a data set so touches no shard, and no descriptor stays open: 2,000 shards need not one. A wrong address inside the range hits
+memory that is reserved and forbidden, never somebody else's. This is the one unsafe module: every index and offset is checked before it
+gets here. Forked children inherit the maps; nothing here can be pickled.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from convert.errors import PrebakeError, printable
+
+PROT_NONE = 0
+MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
+RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
+FAILED = ctypes.c_void_p(-1).value
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+def _map(address: int | None, nbytes: int, *, protection: int, flags: int, fd: int = -1) -> int:
+    got = _libc.mmap(address, nbytes, protection, flags, fd, 0)
+    if got is None or got == FAILED:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return int(got)
+
+
+class ShardError(PrebakeError):
+    """A shard's file is not what it was when the manifest was written."""
+
+    def __init__(self, message: str, shard: int) -> None:
+        super().__init__(message, shard)
+        self.message, self.shard = message, shard
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Arena:
+    """The memory of all shards, as one range of bytes."""
+
+    def __init__(self, files: Sequence[tuple[Path, int]]) -> None:
+        """Reserve addresses for files, given with their sizes in bytes."""
+        pages = np.array([-(-nbytes // mmap.PAGESIZE) for _, nbytes in files], np.int64) * mmap.PAGESIZE
+        self.slots = np.concatenate([np.zeros(1, np.int64), np.cumsum(pages)])
+        """Where each file begins in the range, in bytes; the last number is the range's length."""
+        self._files = list(files)
+        self._mapped = np.zeros(len(files), bool)
+        self._lock = threading.Lock()
+        self._nbytes = max(int(self.slots[-1]), mmap.PAGESIZE)
+        self._base = _map(None, self._nbytes, protection=PROT_NONE, flags=RESERVE)
+        weakref.finalize(self, _libc.munmap, self._base, self._nbytes).atexit = False
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an arena is addresses of this process: open the data set again instead")
+
+    def ensure(self, shards: npt.NDArray[np.int64]) -> None:
+        """Map these shards, if they are not mapped yet.
+
+        Raises:
+            ShardError: a file is missing, unreadable or of another size.
+        """
+        if self._mapped[shards].all():
+            return
+        with self._lock:
+            for shard in np.unique(shards[~self._mapped[shards]]).tolist():
+                self._map_shard(shard)
+
+    def _map_shard(self, shard: int) -> None:
+        path, nbytes = self._files[shard]
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ShardError(f"shard {printable(path)} cannot be opened: {error.strerror}", shard) from error
+        try:
+            size = os.fstat(fd).st_size
+            if size != nbytes:
+                raise ShardError(f"shard {printable(path)} has {size} bytes, its manifest says {nbytes}: cut short, or another file", shard)
+            _map(self._base + int(self.slots[shard]), nbytes, protection=mmap.PROT_READ, flags=mmap.MAP_SHARED | MAP_FIXED, fd=fd)
+        except OSError as error:
+            raise ShardError(f"shard {printable(path)} cannot be mapped: {error.strerror}", shard) from error
+        finally:
+            os.close(fd)  # the map stays
+        self._mapped[shard] = True
+
+    def view(self, dtype: torch.dtype) -> torch.Tensor:
+        """The whole range as a flat tensor, to be used at once and not kept: it does not keep the arena alive.
+
+        It is not to be written to; a page that is not mapped is not to be touched.
+        """
+        array = np.ctypeslib.as_array((ctypes.c_uint8 * self._nbytes).from_address(self._base))
+        return torch.from_numpy(array).view(dtype)

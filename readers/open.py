@@ -1,0 +1,38 @@
+"""Opens a bake with the class that fits its format."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from convert.errors import PrebakeError, printable
+from convert.manifest import read_manifest
+from readers.dataset import BakedDataset
+
+
+def open_dataset(
+    path: str | os.PathLike[str], *, like: BakedDataset | str | os.PathLike[str] | None = None, **options: Any
+) -> BakedDataset:
+    """Open a bake, whatever its format.
+
+    Args:
+        path: the folder that was baked.
+        like: another data set or bake, whose classes and statistics this one must share: a validation set must mean the same by label 7.
+        options: see `BakedDataset`.
+
+    Raises:
+        PrebakeError: not a finished bake, or unlike `like`.
+    """
+    manifest = read_manifest(path)
+    if like is not None:
+        other = like if isinstance(like, BakedDataset) else open_dataset(like)
+        pairs = {
+            "classes": (list(manifest.classes), other.classes),
+            "mean": (manifest.mean, other.mean),
+            "std": (manifest.std, other.std),
+        }
+        for name, (here, there) in pairs.items():
+            if here != there:
+                raise PrebakeError(f"{printable(path)} has other {name} than {other!r}: bake it again with --like")
+    kind = next((c for c in BakedDataset.__subclasses__() if manifest.format == c.FORMAT), BakedDataset)
+    return kind(path, **options)

@@ -1,0 +1,82 @@
+"""From an index to the place of its row's bytes in the arena."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from convert.errors import PrebakeError, printable
+from convert.manifest import Keys, Manifest, read_manifest
+from readers.arena import Arena, ShardError
+
+Index = npt.NDArray[np.int64]
+
+
+class Rows:
+    """A bake, opened: its manifest, labels, keys, and where each row is. No shard is touched before a row of it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open a bake.
+
+        Raises:
+            PrebakeError: not a finished bake, or a file beside the shards is missing or of another size.
+        """
+        self.folder = folder
+        self.manifest: Manifest = read_manifest(folder)
+        for file in self.manifest.files:
+            self._check_size(file.name, file.bytes)
+        shards = self.manifest.shards
+        self.starts = np.concatenate([[0], np.cumsum([shard.count for shard in shards], dtype=np.int64)])
+        """The index of each shard's first row, and the number of rows."""
+        self._bytes = np.array([shard.bytes for shard in shards], np.int64)
+        self._first = np.array([shard.first or 0 for shard in shards], np.int64)
+        self._stride = np.array([shard.stride or 0 for shard in shards], np.int64)
+        irregular = any(shard.count and shard.stride is None for shard in shards)
+        self._offsets = self._table("offsets.npy", np.int64) if irregular else None
+        self.targets = self._table("targets.npy", np.int64) if self.manifest.target.kind != "none" else None
+        self.keys = Keys.load(folder)
+        if len(self.keys) != self.manifest.count:
+            raise PrebakeError(f"{printable(folder)}: {len(self.keys)} keys for {self.manifest.count} rows: damaged, bake again")
+        self.arena = Arena([(folder / shard.name, shard.bytes) for shard in shards])
+
+    def _check_size(self, name: str, nbytes: int) -> None:
+        path = self.folder / name
+        size = path.stat().st_size if path.exists() else None
+        if size != nbytes:
+            what = "is missing" if size is None else f"has {size} bytes, its manifest says {nbytes}"
+            raise PrebakeError(f"{printable(path)} {what}: copy the whole bake again, or bake again with --overwrite")
+
+    def _table(self, name: str, dtype: type[np.int64]) -> Index:
+        """A side file, mapped."""
+        path = self.folder / name
+        try:
+            table = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
+        if table.dtype != dtype or table.shape != (self.manifest.count,):
+            raise PrebakeError(f"{printable(path)} holds {table.dtype} {table.shape}: damaged, bake again with --overwrite")
+        return np.asarray(table)
+
+    def addresses(self, index: Index) -> Index:
+        """Where rows begin in the arena, in bytes; their shards are mapped from now on. Indices are in range (checked by the caller).
+
+        Raises:
+            PrebakeError: a shard vanished or was cut; an offset lies outside of its shard. Names shard, key and index.
+        """
+        shard = np.searchsorted(self.starts, index, side="right") - 1
+        offset = self._first[shard] + (index - self.starts[shard]) * self._stride[shard] if self._offsets is None else self._offsets[index]
+        outside = (offset < 0) | (offset + self.manifest.row_nbytes > self._bytes[shard])
+        if outside.any():
+            i = int(index[outside.argmax()])
+            name = self.manifest.shards[int(shard[outside.argmax()])].name
+            raise PrebakeError(
+                f"offsets.npy points outside of shard {name} (key {printable(self.keys[i])}, index {i}): damaged, bake again"
+            )
+        try:
+            self.arena.ensure(shard)
+        except ShardError as error:
+            i = int(index[(shard == error.shard).argmax()])
+            raise PrebakeError(f"{error} (key {printable(self.keys[i])}, index {i})") from error
+        return np.asarray(self.arena.slots[shard] + offset)
