@@ -110,6 +110,6 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
             f"in {printable(out)}: samples.csv says which picture is where{pictures}",
             "",
             "    from readers import open_dataset",
-            f'    dataset = open_dataset("{printable(out)}")',
+            f"    dataset = open_dataset({str(out)!r})",
         ]
     )

@@ -117,19 +117,11 @@ def picture(name: str, number: int) -> Image.Image:
     return Image.fromarray(levels.clip(0, 255).astype(np.uint8))
 
 
-def main() -> int:
-    """Draw them all into a folder beside the one asked for, and rename that: what is there is whole."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", metavar="OUTDIR", type=Path)
-    parser.add_argument("--count", type=int, default=300, help="pictures in all (300)")
-    options = parser.parse_args()
-    folder: Path = options.folder
-    if folder.exists():
-        sys.stderr.write(f"{folder} is there already: nothing done\n")
-        return 0
+def make_sample(folder: Path, count: int) -> None:
+    """Draw `count` pictures into a folder beside the one asked for, and rename that: what is called `folder` is whole."""
     partial = folder.absolute().with_name(f".{folder.name}.{os.getpid()}.partial")
     try:
-        for index in range(options.count):
+        for index in range(count):
             name = sorted(HUES)[index % len(HUES)]
             path = partial / name / f"{index // len(HUES):04d}.jpg"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +129,19 @@ def main() -> int:
         partial.rename(folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    sys.stderr.write(f"{folder}: {options.count} pictures in {len(HUES)} classes\n")
+
+
+def main() -> int:
+    """Draw the sample, unless something is there already."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", metavar="OUTDIR", type=Path)
+    parser.add_argument("--count", type=int, default=300, help="pictures in all (300)")
+    options = parser.parse_args()
+    if options.folder.exists():
+        sys.stderr.write(f"{options.folder} is there already: nothing done\n")
+        return 0
+    make_sample(options.folder, options.count)
+    sys.stderr.write(f"{options.folder}: {options.count} pictures in {len(HUES)} classes\n")
     return 0
 
 

@@ -1,0 +1,87 @@
+"""Measures baking against what it cannot do without: decoding and resizing the same files with the same Pillow."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import statistics
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from PIL import Image
+
+from convert.image.pillow import pillow_versions
+from convert.machine import cores
+from convert.registry import format_names
+from convert.request import Request, resolve
+from convert.run import carry_out
+
+SIZE = 256
+CHUNK = 50
+
+
+def link_pictures(source: Path, folder: Path, copies: int) -> list[Path]:
+    """A class tree of links to the pictures below `source`, each several times, so that starting up does not count for much."""
+    files = sorted(path for path in source.rglob("*") if path.is_file() and not path.name.startswith("."))
+    links = []
+    for path in files:
+        place = folder / path.parent.name
+        place.mkdir(parents=True, exist_ok=True)
+        for copy in range(copies):
+            link = place / f"{copy}-{path.name}"
+            link.symlink_to(path.resolve())
+            links.append(link)
+    return links
+
+
+def decode_and_resize(path: Path) -> None:
+    """What every loader of JPEGs does, as torchvision does it: open, RGB, antialiased resize of the short side."""
+    with Image.open(path) as picture:
+        rgb = picture.convert("RGB")
+        short = min(rgb.size)
+        rgb.resize((SIZE * rgb.width // short, SIZE * rgb.height // short), Image.Resampling.BILINEAR)
+
+
+def _decode_rate(links: list[Path], workers: int) -> float:
+    began = time.perf_counter()
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("forkserver")) as pool:
+        for _ in pool.map(decode_and_resize, links, chunksize=CHUNK):
+            pass
+    return len(links) / (time.perf_counter() - began)
+
+
+def _bake_rate(source: Path, out: Path, format: str, workers: int) -> float:
+    plan, _ = resolve(Request(source=source, out=out, format=format, recipe={"size": (SIZE, SIZE), "dtype": "float16"}))
+    began = time.perf_counter()
+    result = carry_out(plan, out, workers=workers, quiet=True)
+    seconds = time.perf_counter() - began
+    shutil.rmtree(out)
+    return result.manifest.count / seconds
+
+
+def measure(pictures: Path, memory: Path, rounds: int) -> dict[str, object]:
+    """Pictures per second of baking, of decode + resize in as many processes, and their ratio, for each format.
+
+    A whole bake is timed, from starting the workers to the manifest, contact sheet included. The two take turns; medians.
+    """
+    workers = cores()
+    files = sum(1 for path in pictures.rglob("*") if path.is_file())
+    links = link_pictures(pictures, memory / "links", max(1, 2000 // files))
+    rates: dict[str, list[float]] = {"decode": [], **{name: [] for name in format_names()}}
+    for _ in range(rounds):
+        rates["decode"].append(_decode_rate(links, workers))
+        for name in format_names():
+            rates[name].append(_bake_rate(memory / "links", memory / name, name, workers))
+    median = {name: statistics.median(values) for name, values in rates.items()}
+    began = time.perf_counter()
+    for link in links[:200]:
+        decode_and_resize(link)
+    alone = min(200, len(links)) / (time.perf_counter() - began)
+    return {
+        "convert_vs_decode": median["memmap"] / median["decode"],
+        "convert_vs_decode_by_format": {name: median[name] / median["decode"] for name in format_names()},
+        "pictures_per_s": median,
+        "workers": workers,
+        "pillow_simd": pillow_versions() | {"decode_resize_per_s_one_process": alone},
+    }

@@ -1,0 +1,56 @@
+"""Draws the pictures that tests use: smooth gradients and noise, as in a photograph, the same for the same seed."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+NOISE = 12.0
+"""Amplitude of the noise, in levels."""
+
+
+def photo(seed: int, height: int, width: int) -> Image.Image:
+    """An RGB picture: a few waves in each channel, and noise."""
+    random = np.random.default_rng([seed, height, width])
+    rows, columns = np.mgrid[0:height, 0:width] / max(height, width)
+    levels = np.full((height, width, 3), 128.0)
+    for channel in range(3):
+        for frequency in (1.0, 2.5, 6.0):
+            angle, phase = random.uniform(0, 2 * np.pi, 2)
+            wave = np.sin(2 * np.pi * frequency * (np.cos(angle) * columns + np.sin(angle) * rows) + phase)
+            levels[:, :, channel] += wave * 60 / frequency
+    levels += random.uniform(-NOISE, NOISE, levels.shape)
+    return Image.fromarray(levels.clip(0, 255).astype(np.uint8))
+
+
+def encoded(image: Image.Image, format: str, **options: Any) -> bytes:
+    """A file's bytes, in any format and with any options that Pillow knows."""
+    buffer = io.BytesIO()
+    image.save(buffer, format, **options)
+    return buffer.getvalue()
+
+
+def jpeg(image: Image.Image, quality: int = 90, **options: Any) -> bytes:
+    """A JPEG file's bytes; the options are those of Pillow's `save`."""
+    return encoded(image, "JPEG", quality=quality, **options)
+
+
+def png(image: Image.Image, **options: Any) -> bytes:
+    """A PNG file's bytes."""
+    return encoded(image, "PNG", **options)
+
+
+def image_folder(root: Path, classes: dict[str, int], seed: int = 0) -> Path:
+    """A folder for each class with so many JPEGs in it, all different, with sides from 48 to 127 pixels. Returns `root`."""
+    random = np.random.default_rng(seed)
+    for name, count in classes.items():
+        (root / name).mkdir(parents=True)
+        for number in range(count):
+            height, width = random.integers(48, 128, 2).tolist()
+            picture = photo(int(random.integers(1 << 31)), height, width)
+            (root / name / f"{number:04d}.jpg").write_bytes(jpeg(picture))
+    return root
