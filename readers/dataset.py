@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, SupportsIndex
 
@@ -106,6 +106,10 @@ class BakedDataset(Contents, Dataset[Any]):
         if self._options["return_index"]:
             values.append(range(len(self))[index])
         return Sample((image, *values)) if values else image
+
+    def __iter__(self) -> Iterator[Any]:
+        """One sample after the other, in order."""
+        return (self[index] for index in range(len(self)))
 
     def __getitems__(self, indices: Sequence[SupportsIndex]) -> Sequence[Any]:
         """A batch at once, for torch's DataLoader and Subset: a list of samples around one ready batch."""

@@ -113,8 +113,9 @@ def test_a_shard_of_rejects_alone_leaves_no_file(format: str, photos: Path, tmp_
 
 def test_checksums_are_those_of_the_files(baked: Path) -> None:
     manifest = read_manifest(baked)
-    for file in (*manifest.shards, *manifest.files):
+    files: list[Any] = [*manifest.shards, *manifest.files]
+    for file in files:
         data = (baked / file.name).read_bytes()
         assert (len(data), hashlib.sha256(data).hexdigest()) == (file.bytes, file.checksum)
-    named = {file.name for file in (*manifest.shards, *manifest.files)} | {"manifest.json"}
+    named = {file.name for file in files} | {"manifest.json"}
     assert {path.name for path in baked.iterdir()} == named

@@ -1,0 +1,150 @@
+"""The mapped range: many shards, damaged shards, threads, forks, and stock libraries at work on the same files."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import h5py
+import lmdb
+import numpy as np
+import pytest
+import torch
+from conftest import bake
+from pictures import image_folder
+
+from convert.errors import PrebakeError
+from convert.manifest import MANIFEST, Keys, read_manifest
+from readers import open_dataset
+
+OPEN_MANY = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+from readers import open_dataset
+dataset = open_dataset(sys.argv[1])
+print(sum(label for _, label in dataset), len(dataset.__getitems__(range(len(dataset)))))
+"""
+
+
+def test_more_shards_than_descriptors(photos: Path, tmp_path: Path) -> None:
+    manifest = bake(photos, tmp_path / "out", size=(8, 8), shards=30)
+    shards = [dataclasses.replace(shard, name=f"{copy}-{shard.name}") for copy in range(20) for shard in manifest.shards]
+    for shard in shards:
+        shutil.copy(tmp_path / "out" / shard.name.split("-", 1)[1], tmp_path / "out" / shard.name)
+    targets = np.tile(np.load(tmp_path / "out" / "targets.npy"), 20)
+    np.save(tmp_path / "out" / "targets.npy", targets)
+    Keys.make(str(i) for i in range(len(targets))).save(tmp_path / "out")
+    (tmp_path / "out" / MANIFEST).write_text(
+        dataclasses.replace(manifest, shards=tuple(shards), count=20 * manifest.count, files=()).to_json()
+    )
+    done = subprocess.run([sys.executable, "-c", OPEN_MANY, str(tmp_path / "out")], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(targets.sum()), str(len(targets))]
+
+
+Damage = Callable[[Path], None]
+
+
+def _vanish(path: Path) -> None:
+    path.unlink()
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 100)
+
+
+def _grow(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"more")
+
+
+@pytest.mark.parametrize("damage", [_vanish, _cut, _grow])
+def test_a_damaged_shard_is_named(baked: Path, tmp_path: Path, damage: Damage) -> None:
+    shutil.copytree(baked, tmp_path / "copy")
+    shard = read_manifest(baked).shards[1]
+    first = read_manifest(baked).shards[0].count
+    damage(tmp_path / "copy" / shard.name)
+    dataset = open_dataset(tmp_path / "copy")
+    assert torch.equal(dataset[0][0], open_dataset(baked)[0][0])
+    with pytest.raises(PrebakeError) as caught:
+        dataset.__getitems__([0, first + 2])
+    for word in (shard.name, f"index {first + 2}", dataset.key(first + 2)):
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("offset", [-1, 1 << 40])
+def test_offsets_outside_of_a_shard_are_an_error(photos: Path, tmp_path: Path, offset: int) -> None:
+    manifest = bake(photos, tmp_path / "out", "webdataset", size=(8, 8), shards=2)
+    irregular = dataclasses.replace(manifest, shards=tuple(dataclasses.replace(s, first=None, stride=None) for s in manifest.shards))
+    (tmp_path / "out" / MANIFEST).write_text(irregular.to_json())
+    np.save(tmp_path / "out" / "offsets.npy", np.full(manifest.count, offset))
+    with pytest.raises(PrebakeError, match="outside of shard"):
+        _ = open_dataset(tmp_path / "out")[0]
+
+
+def test_rows_at_uneven_distances(tmp_path: Path) -> None:
+    """Long keys in a tar's .json members, and LMDB's pages, put rows where no stride leads."""
+    image_folder(tmp_path / "source", {"a": 4, "b" * 200: 4})
+    for number in range(4):
+        long = tmp_path / "source" / "a" / ("x" * 200) / ("y" * 200) / ("z" * 200)
+        long.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tmp_path / "source" / "a" / "0000.jpg", long / f"{number}.jpg")
+    manifest = bake(tmp_path / "source", tmp_path / "tar", "webdataset", size=(8, 8), options={"with_keys": True})
+    assert manifest.shards[0].stride is None
+    assert (tmp_path / "tar" / "offsets.npy").exists()
+    bake(tmp_path / "source", tmp_path / "plain", "memmap", size=(8, 8))
+    bake(tmp_path / "source", tmp_path / "lmdb", "lmdb", size=(8, 8), dtype="float32")
+    tar, plain, small = (open_dataset(tmp_path / name) for name in ("tar", "plain", "lmdb"))
+    for i in range(len(plain)):
+        assert torch.equal(tar[i][0], plain[i][0])
+        assert np.array_equal(small.image(i), plain.image(i))
+        assert torch.allclose(small[i][0], plain[i][0], atol=2e-3)
+
+
+def test_threads_forks_and_stock_libraries_at_once(baked: Path, format: str) -> None:
+    dataset = open_dataset(baked)
+    right = [image.clone() for image, _ in open_dataset(baked)]
+    shard = baked / read_manifest(baked).shards[0].name
+    if format == "lmdb":
+        stock: object = lmdb.open(str(shard), subdir=False, readonly=True, lock=False)
+    elif format == "hdf5":
+        stock = h5py.File(shard, "r")
+    else:
+        stock = np.memmap(shard, np.uint8, "r")
+
+    def read(seed: int) -> bool:
+        order = np.random.default_rng(seed).permutation(len(right)).tolist()
+        samples = dataset.__getitems__(order)
+        return all(torch.equal(samples[k][0], right[i]) for k, i in enumerate(order))
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(read, range(64)))
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if read(99) else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    if hasattr(stock, "close"):
+        stock.close()
+
+
+def test_opening_reserves_addresses_not_memory(photos: Path, tmp_path: Path) -> None:
+    manifest = bake(photos, tmp_path / "out", size=(8, 8), shards=2)
+    huge = 10 << 40
+    last = manifest.shards[1]
+    os.truncate(tmp_path / "out" / last.name, huge)  # sparse
+    far = dataclasses.replace(last, bytes=huge, first=huge - 4096 * 8, stride=384)
+    plain = (tmp_path / "out" / manifest.shards[0].name).read_bytes()[128 : 128 + 384]
+    with (tmp_path / "out" / last.name).open("rb+") as file:
+        file.seek(far.first or 0)
+        file.write(plain)
+    changed = dataclasses.replace(manifest, shards=(manifest.shards[0], far))
+    (tmp_path / "out" / MANIFEST).write_text(changed.to_json())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    dataset = open_dataset(tmp_path / "out")
+    assert np.array_equal(dataset.image(manifest.shards[0].count), dataset.image(0))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
