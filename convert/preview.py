@@ -66,5 +66,5 @@ def draw_preview(out: Path, manifest: Manifest, offsets: npt.NDArray[np.int64], 
     total = len(manifest.classes)
     _text(draw, (GAP, top), f"{len(groups)} of {total} classes" if len(groups) < total else f"{manifest.count} pictures")
     path = out / "preview.png"
-    sheet.save(path)
+    sheet.save(path, compress_level=3)
     return path

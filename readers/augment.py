@@ -6,8 +6,9 @@ colour: what works on colours belongs in `transform=`, where a picture has its 8
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,10 +53,14 @@ class Augment(ABC):
 
 
 def _pair(size: int | tuple[int, int]) -> tuple[int, int]:
-    pair = (size, size) if isinstance(size, int) else tuple(size)
-    if len(pair) != 2 or not all(isinstance(side, int) and side > 0 for side in pair):
+    sides = size if isinstance(size, Sequence) else (size, size)
+    try:
+        height, width = (operator.index(side) for side in sides)  # NumPy's whole numbers too
+    except (TypeError, ValueError):
+        height = width = 0
+    if min(height, width) < 1:
         raise PrebakeError(f"a crop's size is a positive whole number or (height, width), not {size!r}")
-    return pair
+    return height, width
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ def bind(steps: Iterable[Augment] | None, height: int, width: int) -> tuple[Augm
     Raises:
         PrebakeError: a step is not one of ours, or makes no sense for the size.
     """
-    bound = tuple(steps or ()) if not isinstance(steps, Augment) else (steps,)
+    bound = () if steps is None else tuple(steps) if isinstance(steps, Iterable) else (steps,)
     for step in bound:
         if not isinstance(step, Augment):
             name = getattr(step, "__name__", type(step).__name__)

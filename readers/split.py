@@ -17,7 +17,7 @@ def divide(count: int, fraction: float, seed: int, targets: Index | None) -> tup
     Raises:
         PrebakeError: one part would be empty.
     """
-    total = round(fraction * count)
+    total = round(fraction * count) if 0 < fraction < 1 else 0
     if not 0 < total < count:
         raise PrebakeError(f"split({fraction}) of {count} pictures leaves one part empty: give a fraction between 0 and 1")
     order = np.random.RandomState(seed).permutation(count)

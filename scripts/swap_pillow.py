@@ -59,7 +59,7 @@ def build(wheels: Path) -> bool:
         return False
     if not can_compile():
         say(
-            "keeping Pillow; Pillow-SIMD bakes 1.7 x faster: apt-get install gcc python3-dev libjpeg-dev zlib1g-dev "
+            "keeping Pillow; for Pillow-SIMD, which resizes several times as fast: apt-get install gcc python3-dev libjpeg-dev zlib1g-dev "
             f"(optional: libwebp-dev liblcms2-dev libtiff-dev libfreetype-dev), rm -r {wheels.parent}, and make again."
         )
         return False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +56,19 @@ def image_folder(root: Path, classes: dict[str, int], seed: int = 0) -> Path:
             picture = photo(int(random.integers(1 << 31)), height, width)
             (root / name / f"{number:04d}.jpg").write_bytes(jpeg(picture))
     return root
+
+
+def with_segment(data: bytes, payload: bytes, marker: int = 0xE1) -> bytes:
+    """A JPEG with one more segment (APP1 unless told), in front of all others."""
+    return data[:2] + struct.pack(">BBH", 0xFF, marker, len(payload) + 2) + payload + data[2:]
+
+
+def png_chunk(name: bytes, payload: bytes) -> bytes:
+    """A chunk of a PNG, with its length and checksum."""
+    return struct.pack(">I", len(payload)) + name + payload + struct.pack(">I", zlib.crc32(name + payload))
+
+
+def with_chunk(data: bytes, name: bytes, payload: bytes) -> bytes:
+    """A PNG with one more chunk, after its header."""
+    header = 8 + 12 + 13
+    return data[:header] + png_chunk(name, payload) + data[header:]

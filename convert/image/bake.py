@@ -43,7 +43,8 @@ class Recipe:
         if min(self.mean) < 0 or min(self.std) <= 0 or not np.isfinite((*self.mean, *self.std)).all():
             raise UsageError("--mean must be from 0 to 1, and --std above 0 and at most 1")
         if self.dtype != "uint8" and not np.isfinite(level_values(self.mean, self.std, self.dtype)).all():
-            raise UsageError(f"--std {min(self.std)} is so small that normalised values do not fit {self.dtype}: use --dtype float32")
+            other = "a larger --std, or --dtype uint8" if self.dtype == "float32" else "--dtype float32"
+            raise UsageError(f"--std {min(self.std)} is so small that normalised values do not fit {self.dtype}: use {other}")
 
 
 class Baked(NamedTuple):

@@ -63,9 +63,9 @@ def _decode(data: bytes) -> Image.Image:
     if picture.width * picture.height > MAX_PIXELS:
         raise RejectError("too_large", f"{picture.width} x {picture.height} pixels")
     if not data.startswith(SOI):
-        turn = orientation(picture)
-        return upright(to_rgb(picture), turn)
-    turn = orientation(picture) if "exif" in picture.info else 1
+        picture.load()  # `open` read the header only; a TIFF turns itself here
+        return upright(to_rgb(picture), orientation(picture))
+    turn = orientation(picture)
     levels = decode_strict(data)
     if levels is not None:
         return upright(Image.fromarray(levels), turn)

@@ -17,9 +17,14 @@ TURNS = {
 
 
 def orientation(picture: Image.Image) -> int:
-    """The one tag, 1 to 8. Broken EXIF says nothing about the pixels, so it counts as 1, as undefined values do."""
+    """The one tag of EXIF, 1 to 8. Broken EXIF says nothing about the pixels, so it counts as 1, as undefined values do.
+
+    Not by `getexif`, which takes the tag from XMP where EXIF has none, in some formats and versions.
+    """
+    exif = Image.Exif()
     try:
-        value = int(picture.getexif().get(ORIENTATION, 1))
+        exif.load(picture.info.get("exif", b""))
+        value = int(exif.get(ORIENTATION, 1))
     except Exception:  # noqa: BLE001 - SyntaxError, struct.error, TypeError, IndexError: Pillow raises almost anything
         return 1
     return value if value in TURNS else 1

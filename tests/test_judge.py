@@ -1,0 +1,131 @@
+"""A JPEG is judged by its pixels: whole ones pass whatever is odd about them, and none passes that lacks coded data."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from pictures import jpeg, photo, with_segment
+from PIL import Image
+
+from convert.contracts import RejectError
+from convert.image.decode import decode
+from convert.image.jpeg import MAX_STRAY, decode_strict, end_of_scans, judge
+
+EOI = b"\xff\xd9"
+SIZE = (120, 160)
+WHOLE = {
+    "baseline": jpeg(photo(1, *SIZE)),
+    "progressive": jpeg(photo(2, *SIZE), progressive=True),
+    "optimised": jpeg(photo(3, *SIZE), optimize=True),
+    "4:4:4": jpeg(photo(4, *SIZE), subsampling="4:4:4"),
+    "grey": jpeg(photo(5, *SIZE).convert("L")),
+    "CMYK": jpeg(photo(6, *SIZE).convert("CMYK")),
+    "RGB inside": jpeg(photo(7, *SIZE), keep_rgb=True),
+    "restart markers": jpeg(photo(8, *SIZE), restart_marker_rows=1),
+    "comment": jpeg(photo(9, *SIZE), comment=b"\xff\xd9 is no end marker in here"),
+    "thumbnail": with_segment(jpeg(photo(10, *SIZE)), b"Exif\0\0" + jpeg(photo(10, 30, 40))),
+}
+NAMES = pytest.mark.parametrize("name", WHOLE)
+HALF_A_MARKER, JUNK = b"\xff", bytes(range(256)) * 40
+
+
+def accepted(data: bytes, whole: bytes) -> None:
+    """Taken, with the same pixels that Pillow sees in the whole file."""
+    with Image.open(io.BytesIO(whole)) as picture:
+        np.testing.assert_array_equal(np.asarray(decode(data)), np.asarray(picture.convert("RGB")), strict=True)
+
+
+def rejected(data: bytes) -> None:
+    with pytest.raises(RejectError) as caught:
+        decode(data)
+    assert caught.value.reason in ("truncated", "corrupt")
+
+
+@NAMES
+def test_a_whole_file_is_accepted(name: str) -> None:
+    judge(WHOLE[name])
+    accepted(WHOLE[name], WHOLE[name])
+    assert (decode_strict(WHOLE[name]) is None) == (name == "CMYK")
+
+
+@NAMES
+@pytest.mark.parametrize("percent", [10, 25, 50, 75, 90, 95, 99])
+def test_a_cut_file_is_rejected(name: str, percent: int) -> None:
+    whole = WHOLE[name]
+    start = whole.rindex(b"\xff\xda") if name != "progressive" else whole.index(b"\xff\xda")  # where coded data begins
+    cut = whole[: start + 14 + (len(whole) - start - 14) * percent // 100]
+    rejected(cut)
+    rejected(cut + EOI)  # as a careless tool ends it
+    with pytest.raises(RejectError):
+        judge(cut)
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_a_file_cut_at_a_restart_marker_is_rejected(mode: str) -> None:
+    """There the decoder waits for that very marker, and skips what is put in place of missing data."""
+    whole = jpeg(photo(11, 64, 64).convert(mode), restart_marker_blocks=2, subsampling="4:4:4")
+    start = whole.rindex(b"\xff\xda")
+    markers = [at for at in range(start, len(whole) - 2) if whole[at] == 0xFF and 0xD0 <= whole[at + 1] <= 0xD7]
+    assert len(markers) == 31
+    for at in markers:
+        for cut in (at, at + 1, at + 2):
+            rejected(whole[:cut])
+            rejected(whole[:cut] + EOI)
+
+
+@NAMES
+@pytest.mark.parametrize("missing", [1, 2])
+def test_a_file_that_lacks_its_end_marker_only_is_accepted(name: str, missing: int) -> None:
+    accepted(WHOLE[name][:-missing], WHOLE[name])
+
+
+@NAMES
+@pytest.mark.parametrize("tail", [b"\0", HALF_A_MARKER, EOI, JUNK, bytes(5000), WHOLE["grey"], WHOLE["grey"][:-700]])
+def test_bytes_after_the_end_are_accepted(name: str, tail: bytes) -> None:
+    accepted(WHOLE[name] + tail, WHOLE[name])
+
+
+@NAMES
+@pytest.mark.parametrize("padding", [bytes(1), bytes(16), bytes(MAX_STRAY)])
+def test_zeros_before_the_end_marker_are_accepted(name: str, padding: bytes) -> None:
+    accepted(WHOLE[name][:-2] + padding + EOI, WHOLE[name])
+
+
+@NAMES
+@pytest.mark.parametrize("stray", [b"\0", b"\x2a", b"\xff"])
+def test_a_stray_byte_between_segments_is_accepted(name: str, stray: bytes) -> None:
+    whole = WHOLE[name]
+    at = whole.rindex(b"\xff\xdb")  # in front of the last quantisation table
+    accepted(whole[:at] + stray + whole[at:], whole)
+
+
+@NAMES
+def test_a_header_that_claims_more_rows_than_are_coded_is_rejected(name: str) -> None:
+    whole = WHOLE[name]
+    at = whole.rindex(b"\xff\xc2" if name == "progressive" else b"\xff\xc0") + 5
+    assert int.from_bytes(whole[at : at + 2], "big") == SIZE[0]
+    rejected(whole[:at] + (2 * SIZE[0]).to_bytes(2, "big") + whole[at + 2 :])
+
+
+def test_coded_data_that_the_decoder_does_not_use_is_rejected() -> None:
+    """The header claims fewer rows than are coded: the rest is no padding."""
+    whole = WHOLE["baseline"]
+    at = whole.index(b"\xff\xc0") + 5
+    rejected(whole[:at] + (SIZE[0] // 2).to_bytes(2, "big") + whole[at + 2 :])
+
+
+@NAMES
+def test_the_end_of_the_scans_is_the_last_marker_not_the_thumbnails(name: str) -> None:
+    whole = WHOLE[name]
+    assert end_of_scans(whole) == len(whole) - 2
+    assert end_of_scans(whole + JUNK + WHOLE["grey"]) == len(whole) - 2
+    assert end_of_scans(whole[:-2]) == len(whole) - 2
+    assert end_of_scans(whole[:-1]) == len(whole) - 1
+    assert whole.count(EOI) == (2 if name in ("thumbnail", "comment") else 1)
+
+
+@pytest.mark.parametrize("rest", [b"", b"\xff", b"\xff\xe1", b"\xff\xe1\0", b"\xff\xe1\xff\xff and no more", b"\xff\xff\xff"])
+def test_the_end_of_next_to_nothing_is_its_length(rest: bytes) -> None:
+    assert end_of_scans(b"\xff\xd8" + rest) == 2 + len(rest)
