@@ -14,7 +14,6 @@ from convert.registry import format_names, load_format
 
 RECIPE = ("size", "resize", "filter", "dtype", "mean", "std")
 ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards")
-INTERRUPTED = 130
 
 
 class Commands(click.Group):
@@ -82,7 +81,7 @@ def _bake(name: str, given: dict[str, Any]) -> None:
         click.echo(f"{printable(out)} holds this very bake already: nothing to do")
         return
     click.echo(report.plan_block(plan, source, out))
-    report.check_room(plan, out)
+    report.check_room(plan, out, output.held(out))
     workers = given["workers"] or machine.cores()
     result = run.carry_out(plan, out, workers=workers, max_rejects=given["max_rejects"], preview=given["preview"])
     click.echo(report.summary(out, result.manifest, result.packed, result.seconds))
@@ -114,16 +113,15 @@ def doctor_command() -> None:
     click.echo(examine())
 
 
-def main() -> None:
-    """The console script: an error is one line, and its exit code 1, or 2 for usage."""
+def run_command() -> None:
+    """Run what the user typed: an error is one line, and its exit code 1, or 2 for usage."""
     try:
         cli.main(prog_name="prebake", standalone_mode=False)
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except PrebakeError as error:
         click.echo(f"prebake: {error}", err=True)
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("prebake: interrupted; nothing was kept", err=True)
-        sys.exit(INTERRUPTED)

@@ -1,6 +1,8 @@
 """Refuses roots whose folders are splits or containers, not classes: a silent two-class data set of `train` and `val`."""
 
 import re
+import shlex
+from pathlib import Path
 
 from convert.errors import UsageError, printable
 from convert.source import Source
@@ -35,7 +37,12 @@ def _word(folder: str) -> str:
     return re.sub(r"([-_ ]?(set|split|images|imgs))?[-_ ]?\d*$", "", folder.lower())
 
 
-def check_folders(source: Source, format: str, out: str) -> None:
+def _typed(path: Path) -> str:
+    """A path as one types it in a shell."""
+    return shlex.quote(printable(path))
+
+
+def check_folders(source: Source, format: str, out: Path) -> None:
     """Look at the class folders' names. One class called `train` among others may be a vehicle; two splits, or nothing else, may not.
 
     Raises:
@@ -53,11 +60,12 @@ def check_folders(source: Source, format: str, out: str) -> None:
     if splits:
         first = min(splits, key=lambda name: not name.lower().startswith("train"))
         others = [name for name in splits if name != first]
-        lines += ["Bake each part on its own:", f'  prebake {format} "{root}/{first}" "{out}/{first}"']
-        lines += [f'  prebake {format} "{root}/{name}" "{out}/{name}" --like "{out}/{first}"' for name in others]
+        lines += ["Bake each part on its own:", f"  prebake {format} {_typed(source.root / first)} {_typed(out / first)}"]
+        like = _typed(out / first)
+        lines += [f"  prebake {format} {_typed(source.root / name)} {_typed(out / name)} --like {like}" for name in others]
     else:
         lines += ["Bake the folder that holds the classes:"]
         inner = min(holders, key=lambda name: not name.lower().startswith(PICTURES))
-        lines += [f'  prebake {format} "{root}/{inner}" "{out}"']
+        lines += [f"  prebake {format} {_typed(source.root / inner)} {_typed(out)}"]
     lines += ["If they are classes, add --classes-are-folders."]
     raise UsageError("\n".join(lines))

@@ -70,6 +70,17 @@ def _difference(there: Manifest, plan: Plan) -> str:
     return "of other pictures" if there.source != plan.source else "labelled otherwise"
 
 
+def held(out: Path) -> int:
+    """Bytes of the bake that is there, which `--overwrite` frees."""
+    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) if out.exists() else 0
+
+
+def sweep(out: Path) -> None:
+    """Remove what a killed worker left half written."""
+    for path in out.glob("shard-*.partial"):
+        path.unlink()
+
+
 def _clear(out: Path) -> None:
     """Remove a bake; the manifest first, so that what is left never looks whole."""
     names = sorted((path.name for path in out.iterdir()), key=lambda name: name != MANIFEST)
@@ -88,7 +99,7 @@ def place(out: Path) -> Iterator[Path]:
     Raises:
         PrebakeError: the folder cannot be made.
     """
-    made = not out.exists()
+    made = [path for path in (out, *out.absolute().parents) if not path.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)
         _clear(out)
@@ -99,7 +110,7 @@ def place(out: Path) -> Iterator[Path]:
         yield out / WORK
     except BaseException:
         _clear(out)
-        if made:
-            out.rmdir()
+        for folder in made:
+            folder.rmdir()
         raise
     shutil.rmtree(out / WORK)

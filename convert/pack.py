@@ -23,7 +23,7 @@ from convert.registry import load_format
 from convert.source import read_item
 
 PROGRESS = "progress"
-BLOCK = 1 << 20
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass
@@ -79,7 +79,7 @@ def pack(out: Path, number: int) -> Packed:
             packed.offsets = offsets if stride is None else None
             partial.rename(out / name)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in FULL:
             raise PrebakeError(
                 f"{printable(out / name)}: disk full; make room, or bake less with --dtype uint8 or a smaller --size"
             ) from error

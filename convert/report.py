@@ -78,9 +78,13 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     return "\n".join([f"{printable(source.root)}{where}", *(f"  {name:<10}{text}" for name, text in lines)])
 
 
-def check_room(plan: Plan, out: Path) -> None:
-    """Raises PrebakeError when the disk has too little room; lists what would fit."""
-    free, need = free_disk(out), needed(plan)
+def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
+    """Look whether the disk has room, counting bytes that the bake will free.
+
+    Raises:
+        PrebakeError: it has not; lists what would fit.
+    """
+    free, need = free_disk(out) + freed, needed(plan)
     if need <= free:
         return
     height, width = plan.recipe.size

@@ -58,7 +58,7 @@ def resolve(request: Request) -> tuple[Plan, Source]:
         check_place(request.out, request.source)
     source = scan(request.source)
     if not request.classes_are_folders:
-        check_folders(source, request.format, printable(request.out or "OUT"))
+        check_folders(source, request.format, request.out or Path("OUT"))
     if names is not None:
         _check_classes(source, names, request.like or request.classes)
     count = len(source.keys)

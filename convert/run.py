@@ -13,8 +13,8 @@ from convert import progress
 from convert.errors import PrebakeError, WorkerDiedError, printable
 from convert.finish import commit, finish
 from convert.manifest import Manifest
-from convert.output import place
-from convert.pack import PROGRESS, Packed, pack
+from convert.output import place, sweep
+from convert.pack import FULL, PROGRESS, Packed, pack
 from convert.plan import Plan
 from convert.registry import load_executor
 
@@ -46,17 +46,29 @@ def carry_out(
         PrebakeError: too many rejects, a disk that is full, a shard that failed twice.
     """
     began = time.perf_counter()
-    with place(out) as work:
+    with place(out) as work, _said_as_one_line(out):
         plan.save(work)
         progress.create(work / PROGRESS, plan.shards)
         with _bar(work / PROGRESS, len(plan.keys), quiet) as tick:
             limit = allowed_rejects(max_rejects, len(plan.keys))
             packed = _shards(plan, out, tick, workers=workers, executor=executor, limit=limit)
+        sweep(out)
         if not any(done.items for done in packed):
             raise PrebakeError(f"{printable(plan.root)}: no picture could be baked; {_examples(plan, packed)}")
         manifest = finish(plan, out, packed, preview)
         commit(out, manifest)
     return Result(manifest, packed, time.perf_counter() - began)
+
+
+@contextmanager
+def _said_as_one_line(out: Path) -> Iterator[None]:
+    """What the system has against writing beside the shards."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise PrebakeError(f"{printable(out)}: disk full; make room, or choose an OUT on another disk") from error
+        raise PrebakeError(f"{printable(out)} cannot be written: {error}") from error
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def _listing(path: Path, source: Source) -> tuple[list[str], list[tuple[str, int
             for entry in entries:
                 if entry.name.startswith(".") or entry.name in JUNK:
                     source.ignored["hidden and system files"] += 1
-                elif entry.is_dir():
+                elif _is_folder(entry):
                     folders.append(entry.name)
                 elif entry.name.lower().endswith(EXTENSIONS):
                     files.append((entry.name, _size(entry)))
@@ -87,6 +87,13 @@ def _listing(path: Path, source: Source) -> tuple[list[str], list[tuple[str, int
     except OSError as error:
         raise PrebakeError(f"{printable(path)} cannot be listed: {error.strerror}") from error
     return sorted(folders), sorted(files)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def _size(entry: os.DirEntry[str]) -> int:

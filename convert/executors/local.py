@@ -11,10 +11,12 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import forkserver
+from contextlib import contextmanager
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for_pipes
 from multiprocessing.context import BaseContext
+from types import FrameType
 from typing import Any
 
 from convert.contracts import Outcome
@@ -36,25 +38,41 @@ def _begin(stop: Connection) -> None:
     threading.Thread(target=_watch, args=(stop,), daemon=True).start()
 
 
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Deliver Ctrl-C afterwards: a pool that is interrupted while it starts a worker takes away what the worker is about to open."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda signum, frame: pressed.append((signum, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed and callable(before):
+            before(*pressed[0])
+
+
 def _context() -> BaseContext:
-    """A forkserver that has imported what a task needs; its children are born deaf to Ctrl-C, so none prints a traceback at start."""
+    """A forkserver that has imported what a task needs; it and its children are born with Ctrl-C blocked, so none prints a traceback."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["convert.pack"])
-    if threading.current_thread() is not threading.main_thread():
-        return context
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # which unblocks Ctrl-C when it starts: so before
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forkserver.ensure_running()
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
 
 
 def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) -> Iterator[Outcome | None]:
     """See `convert.contracts.Executor`. A killed worker breaks a pool for good: what was not finished comes back as failed."""
-    context = _context()
+    with _ctrl_c_held_back():
+        context = _context()
     stop, hold = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(min(workers, len(tasks)), context, _begin, (stop,))
     running: dict[Future[Any], int] = {}
@@ -63,7 +81,8 @@ def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) ->
         while running or waiting:
             while waiting and len(running) < 2 * workers:
                 try:
-                    future = pool.submit(function, waiting[-1])
+                    with _ctrl_c_held_back():
+                        future = pool.submit(function, waiting[-1])
                 except BrokenProcessPool:
                     break
                 running[future] = waiting.pop()
