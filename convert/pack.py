@@ -133,8 +133,11 @@ def _locate(partial: Path, format: Format, plan: Plan, ends: list[bytes]) -> Off
 
 
 def _regular(offsets: npt.NDArray[np.int64]) -> tuple[int, int] | tuple[None, None]:
-    """(first, stride) when rows stand at equal distances, else (None, None)."""
+    """(first, stride) when rows stand at equal distances, one after the other, else (None, None).
+
+    LMDB fills a page from its end, so tiny rows run backwards there.
+    """
     if len(offsets) == 1:
         return int(offsets[0]), 0
     steps = np.diff(offsets)
-    return (int(offsets[0]), int(steps[0])) if (steps == steps[0]).all() else (None, None)
+    return (int(offsets[0]), int(steps[0])) if steps[0] > 0 and (steps == steps[0]).all() else (None, None)

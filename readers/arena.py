@@ -63,7 +63,13 @@ class Arena:
         self._mapped = np.zeros(len(files), bool)
         self._lock = threading.Lock()
         self._nbytes = max(int(self.slots[-1]), mmap.PAGESIZE)
-        self._base = _map(None, self._nbytes, protection=PROT_NONE, flags=RESERVE)
+        try:
+            self._base = _map(None, self._nbytes, protection=PROT_NONE, flags=RESERVE)
+        except OSError as error:
+            where = printable(self._files[0][0].parent)
+            raise PrebakeError(
+                f"{where}: {self._nbytes} bytes of addresses cannot be reserved ({error.strerror}; see ulimit -v)"
+            ) from error
         weakref.finalize(self, _libc.munmap, self._base, self._nbytes).atexit = False
 
     def __reduce__(self) -> NoReturn:

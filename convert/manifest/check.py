@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import math
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from convert.errors import PrebakeError, printable
 from convert.manifest.schema import MANIFEST, SCHEMA, Manifest, Shard, SideFile, Target
 
-DTYPES = ("float16", "float32", "uint8")
+DTYPES = {"float16": 2, "float32": 4, "uint8": 1}
+SMALLEST = 1e-30
+"""A std is above 0."""
 LIMIT = 1 << 62
 
 
@@ -39,7 +40,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
             )
         return _checked(fields)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        detail = f"{type(error).__name__}: {error}"
+        detail = printable(f"{type(error).__name__}: {error}")
         raise PrebakeError(
             f"{printable(path)} is not a manifest of a bake, or is damaged ({detail}): bake again with --overwrite"
         ) from error
@@ -63,52 +64,85 @@ def _whole(value: Any, low: int = 0, high: int = LIMIT) -> int:
     return int(value)
 
 
-def _name(value: Any) -> str:
-    _need(isinstance(value, str) and value not in ("", ".", "..") and not set(value) & set("/\\\0"), f"{value!r} is not a file's name")
+def _text(value: Any, *choices: str) -> str:
+    _need(isinstance(value, str) and (not choices or value in choices), f"{value!r} is not {' or '.join(choices) or 'text'}")
     return str(value)
 
 
-def _numbers(value: Any, count: int, good: Callable[[float], bool]) -> tuple[float, ...]:
-    _need(isinstance(value, list) and len(value) == count, f"{value!r} is not {count} numbers")
-    numbers = tuple(float(v) for v in value)
-    _need(all(math.isfinite(v) and good(v) for v in numbers), f"{value!r} makes no sense")
+def _name(value: Any) -> str:
+    plain = isinstance(value, str) and value == printable(value) and value not in ("", ".", "..") and not set(value) & set("/\\")
+    _need(plain, f"{value!r} is not a file's name")
+    return str(value)
+
+
+def _list(value: Any) -> list[Any]:
+    _need(isinstance(value, list), f"{value!r} is not a list")
+    return list(value)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    _need(isinstance(value, dict), f"{value!r} is not an object")
+    return dict(value)
+
+
+def _numbers(value: Any, count: int, low: float) -> tuple[float, ...]:
+    numbers = tuple(_list(value))
+    good = len(numbers) == count and all(type(v) in (int, float) and low <= v <= 1 for v in numbers)
+    _need(good, f"{value!r} is not {count} numbers from 0 to 1")
     return numbers
 
 
 def _shard(fields: dict[str, Any], row: int) -> Shard:
-    shard = Shard(**fields)
-    _name(shard.name)
-    _whole(shard.count)
-    _whole(shard.bytes)
-    _need((shard.first is None) == (shard.stride is None), f"{shard.name}: half an offset")
-    if shard.first is not None and shard.stride is not None and shard.count:
-        end = _whole(shard.first) + (shard.count - 1) * _whole(shard.stride) + row
+    first, stride = (None if fields[name] is None else _whole(fields[name]) for name in ("first", "stride"))
+    shard = Shard(_name(fields["name"]), _whole(fields["count"]), _whole(fields["bytes"]), _text(fields["checksum"]), first, stride)
+    _need((first is None) == (stride is None) and len(fields) == len(dataclasses.fields(Shard)), f"{shard.name}: half an offset")
+    if first is not None and stride is not None and shard.count:
+        end = first + (shard.count - 1) * stride + row
         _need(end <= shard.bytes, f"{shard.name}: rows end at byte {end} of {shard.bytes}")
     return shard
 
 
+def _file(fields: dict[str, Any]) -> SideFile:
+    _need(len(fields) == len(dataclasses.fields(SideFile)), f"{fields!r}: one field too many")
+    return SideFile(_name(fields["name"]), _whole(fields["bytes"]), _text(fields["checksum"]))
+
+
 def _checked(fields: dict[str, Any]) -> Manifest:
-    shape = fields["shape"]
-    _need(isinstance(shape, list) and len(shape) == 3, "shape")
-    height, width, channels = _whole(shape[0], 1, 1 << 16), _whole(shape[1], 1, 1 << 16), _whole(shape[2], 1, 3)
-    _need(fields["dtype"] in DTYPES and fields["encoding"] == "raw" and fields["layout"] == "HWC", "dtype, encoding or layout")
+    """Field by field: what is missing is a KeyError that names it, what is too much a TypeError."""
+    names = {field.name for field in dataclasses.fields(Manifest)}
+    _need(fields.keys() <= names, f"unknown fields {sorted(fields.keys() - names)}")
+    height, width, channels = (_whole(side, 1, 1 << 16) for side in _list(fields["shape"]))
+    _need(channels in (1, 3), f"{channels} channels")
+    dtype = _text(fields["dtype"], *DTYPES)
+    row = height * width * channels * DTYPES[dtype]
+    shards = tuple(_shard(_table(shard), row) for shard in _list(fields["shards"]))
     count = _whole(fields["count"])
-    row = height * width * channels * {"float16": 2, "float32": 4, "uint8": 1}[fields["dtype"]]
-    shards = tuple(_shard(shard, row) for shard in fields["shards"])
-    _need(sum(shard.count for shard in shards) == count, f"shards hold {sum(s.count for s in shards)} rows, not {count}")
-    target = Target(**fields["target"])
-    _need(target.kind in ("class", "none"), f"target {target.kind!r}")
-    _need(all(isinstance(name, str) for name in fields["classes"]), "classes")
-    fields = dict(
-        fields,
+    _need(sum(shard.count for shard in shards) == count, f"shards hold {sum(s.count for s in shards)} rows, count is {count}")
+    target = Target(_text(fields["target"]["kind"], "class", "none"), _whole(fields["target"]["width"], 0, 1))
+    _need(len(fields["target"]) == len(dataclasses.fields(Target)), "target has one field too many")
+    _need(fields["normalized"] is (dtype != "uint8"), "normalized does not go with dtype")
+    return Manifest(
+        schema=_whole(fields["schema"], SCHEMA, SCHEMA),
+        format=_text(fields["format"]),
+        options=_table(fields["options"]),
+        encoding=_text(fields["encoding"], "raw"),
+        count=count,
         shape=(height, width, channels),
-        mean=_numbers(fields["mean"], channels, lambda _: True),
-        std=_numbers(fields["std"], channels, lambda v: v > 0),
-        classes=tuple(fields["classes"]),
+        dtype=dtype,
+        layout=_text(fields["layout"], "HWC"),
+        colour=_text(fields["colour"], "RGB"),
+        mean=_numbers(fields["mean"], channels, 0),
+        std=_numbers(fields["std"], channels, SMALLEST),
+        normalized=fields["normalized"],
+        resize=_text(fields["resize"]),
+        filter=_text(fields["filter"]),
         target=target,
+        classes=tuple(_text(name) for name in _list(fields["classes"])),
+        order=_text(fields["order"]),
+        seed=_whole(fields["seed"], 0, (1 << 63) - 1),
+        source=_text(fields["source"]),
+        pillow={name: _text(version) for name, version in _table(fields["pillow"]).items()},
+        plan=_text(fields["plan"]),
         shards=shards,
-        files=tuple(SideFile(_name(f["name"]), _whole(f["bytes"]), str(f["checksum"])) for f in fields["files"]),
+        files=tuple(_file(_table(file)) for file in _list(fields["files"])),
     )
-    manifest = Manifest(**fields)
-    _need(isinstance(manifest.format, str) and isinstance(manifest.normalized, bool), "format or normalized")
-    return manifest
