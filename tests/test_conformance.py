@@ -88,8 +88,9 @@ def test_rows_that_were_rejected_leave_no_gap(photos: Path, format: str, tmp_pat
             link = source / path.relative_to(photos)
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(path)
-    for name in ("1/broken.jpg", "2/empty.jpg"):
-        (source / name).write_bytes(b"\xff\xd8\xff broken" if "broken" in name else b"")
+    folders = sorted(path for path in source.iterdir() if path.is_dir())
+    (folders[0] / "broken.jpg").write_bytes(b"\xff\xd8\xff broken")
+    (folders[1] / "empty.jpg").touch()
     manifest = bake(source, tmp_path / "out", format, size=(32, 32), shards=2, classes_are_folders=True)
     images, _ = _stock_rows(tmp_path / "out", manifest)
     dataset = open_dataset(tmp_path / "out")

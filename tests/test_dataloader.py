@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import multiprocessing
 from pathlib import Path
@@ -48,8 +49,8 @@ def _list_collate(batch: Any) -> tuple[list[torch.Tensor], list[int]]:
     return list(images), list(labels)
 
 
-def _mixup(batch: Any) -> Any:
-    return v2.MixUp(num_classes=5)(*default_collate(batch))
+def _mixup(batch: Any, classes: int) -> Any:
+    return v2.MixUp(num_classes=classes)(*default_collate(batch))
 
 
 def test_any_collate_sees_a_list_of_samples(baked: Path) -> None:
@@ -57,7 +58,9 @@ def test_any_collate_sees_a_list_of_samples(baked: Path) -> None:
     images, labels = next(iter(DataLoader(dataset, batch_size=4, collate_fn=_list_collate)))
     assert [image.shape for image in images] == [(3, 64, 64)] * 4
     assert labels == [dataset[i][1] for i in range(4)]
-    mixed, soft = next(iter(DataLoader(dataset, batch_size=4, collate_fn=_mixup, num_workers=1)))
+    mixed, soft = next(
+        iter(DataLoader(dataset, batch_size=4, collate_fn=functools.partial(_mixup, classes=len(dataset.classes)), num_workers=1))
+    )
     assert mixed.shape == (4, 3, 64, 64)
     assert torch.allclose(soft.sum(1), torch.ones(4))
     short = next(iter(DataLoader(dataset, batch_size=4, collate_fn=lambda batch: default_collate(batch[:2]))))

@@ -26,8 +26,18 @@ SOON = 5.0
 LATE = 60.0
 PAGE = 4096
 RUN = ("--size", "128", "--shards", "6", "--workers", "2", "--order", "source")
-UNCHECKED = "import convert.report\nconvert.report.check_room = lambda *_: None\nfrom convert.__main__ import main\nmain()"
-"""The command line without its look at the free space: the disk fills up later than it could foresee."""
+UNCHECKED = """
+import sys
+import convert.report
+from convert.__main__ import main
+from convert.executors import local, serial
+convert.report.check_room = lambda *_: None
+if sys.argv.pop(1) == "serial":
+    local.EXECUTOR = serial.EXECUTOR
+main()
+"""
+"""The command line without its look at the free space: the disk fills up later than it foresees. Serial: a crash is the run's own."""
+INTERRUPTED = 130, ["prebake: interrupted; nothing unfinished was kept"]
 Run = subprocess.Popen[str]
 
 
@@ -135,7 +145,7 @@ def test_ctrl_c_ends_all_and_leaves_nothing(source: Path, tmp_path: Path, moment
     }
     wait_for(moments[moment])
     os.killpg(run.pid, signal.SIGINT)
-    assert finish(run, SOON) == (130, ["prebake: interrupted; nothing unfinished was kept"])
+    assert finish(run, SOON) == INTERRUPTED
     wait_for(lambda: not processes(run.pid), SOON)
     assert not list(tmp_path.iterdir())
 
@@ -147,8 +157,18 @@ def test_ctrl_c_pressed_by_an_impatient_user(source: Path, tmp_path: Path) -> No
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGINT)
         time.sleep(0.002)
-    assert finish(run, SOON) == (130, ["prebake: interrupted; nothing unfinished was kept"])
+    assert finish(run, SOON) == INTERRUPTED
     assert not list(tmp_path.iterdir())
+
+
+def test_a_neighbour_in_a_new_folder_stays(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    run = start("memmap", source, out, *RUN)
+    wait_for(lambda: list(out.glob("shard-*")))
+    (tmp_path / "new" / "neighbour").mkdir()
+    os.killpg(run.pid, signal.SIGINT)
+    assert finish(run, SOON) == INTERRUPTED
+    assert list(tmp_path.rglob("*")) == [tmp_path / "new", tmp_path / "new" / "neighbour"]
 
 
 def test_a_killed_parent_takes_its_workers_along(source: Path, tmp_path: Path, undisturbed: dict[str, str]) -> None:
@@ -193,10 +213,11 @@ def test_workers_that_are_always_killed_end_the_run(source: Path, tmp_path: Path
     assert not out.exists()
 
 
+@pytest.mark.parametrize("executor", ["serial", "local"])
 @pytest.mark.parametrize("format", format_names())
-def test_a_disk_that_fills_up_in_the_middle(source: Path, disk: Callable[[int], Path], format: str) -> None:
+def test_a_disk_that_fills_up_in_the_middle(source: Path, disk: Callable[[int], Path], format: str, executor: str) -> None:
     folder = disk(7 << 20)
-    code, lines = finish(start(format, source, folder / "out", *RUN, launch=("-c", UNCHECKED)))
+    code, lines = finish(start(executor, format, source, folder / "out", *RUN, launch=("-c", UNCHECKED)))
     assert (code, len(lines)) == (1, 1), lines
     assert "disk full; make room" in lines[0]
     assert not list(folder.iterdir())
@@ -208,7 +229,7 @@ def test_a_disk_that_is_full_before_or_after_the_shards(source: Path, tmp_path: 
     pages = sum(-(-path.stat().st_size // PAGE) for path in (tmp_path / "out").iterdir())
     for room in (2, pages - 12, pages - 6, pages - 1):
         folder = disk(room * PAGE)
-        code, lines = finish(start("memmap", source, folder / "out", *small, launch=("-c", UNCHECKED)))
+        code, lines = finish(start("serial", "memmap", source, folder / "out", *small, launch=("-c", UNCHECKED)))
         assert (code, len(lines)) == (1, 1), lines
         assert "disk full" in lines[0]
         assert not list(folder.iterdir())
