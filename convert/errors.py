@@ -17,6 +17,12 @@ class WorkerDiedError(PrebakeError):
     """A worker process ended before its task did: the task may work when tried again."""
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 class`, `2 classes`, `1,281,167 pictures`."""
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"
+
+
 def printable(name: object) -> str:
     r"""A name as one line that any terminal takes: control characters and undecodable bytes as escapes.
 

@@ -60,11 +60,14 @@ def check_folders(source: Source, format: str, out: Path) -> None:
     if splits:
         first = min(splits, key=lambda name: not name.lower().startswith("train"))
         others = [name for name in splits if name != first]
-        lines += ["Bake each part on its own:", f"  prebake {format} {_typed(source.root / first)} {_typed(out / first)}"]
+        lines += [
+            "Bake each part on its own, with your options:",
+            f"  prebake {format} {_typed(source.root / first)} {_typed(out / first)}",
+        ]
         like = _typed(out / first)
         lines += [f"  prebake {format} {_typed(source.root / name)} {_typed(out / name)} --like {like}" for name in others]
     else:
-        lines += ["Bake the folder that holds the classes:"]
+        lines += ["Bake the folder that holds the classes, with your options:"]
         inner = min(holders, key=lambda name: not name.lower().startswith(PICTURES))
         lines += [f"  prebake {format} {_typed(source.root / inner)} {_typed(out)}"]
     lines += ["If they are classes, add --classes-are-folders."]

@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from convert.errors import PrebakeError, printable
@@ -17,9 +17,15 @@ OURS = re.compile(
 
 
 def check_place(out: Path, source: Path) -> None:
-    """Raises PrebakeError when OUT lies inside the source, or is no folder."""
+    """Look at both folders.
+
+    Raises:
+        PrebakeError: OUT lies inside the source, or is no folder; or the source is a bake.
+    """
     if out.resolve().is_relative_to(source.resolve()):
         raise PrebakeError(f"OUT {printable(out)} is inside the source {printable(source)}: choose a folder outside of it")
+    if (source / MANIFEST).is_file() and (source / "keys.bin").is_file():
+        raise PrebakeError(f"{printable(source)} is a bake already, not a folder of pictures")
     if out.exists() and not out.is_dir():
         raise PrebakeError(f"OUT {printable(out)} is a file: choose another name")
 
@@ -110,7 +116,8 @@ def place(out: Path) -> Iterator[Path]:
         yield out / WORK
     except BaseException:
         _clear(out)
-        for folder in made:
-            folder.rmdir()
+        with suppress(OSError):  # somebody else has put something there meanwhile
+            for folder in made:
+                folder.rmdir()
         raise
     shutil.rmtree(out / WORK)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from convert.contracts import RejectError
-from convert.errors import PrebakeError, printable
+from convert.errors import PrebakeError, counted, printable
 from convert.image.decode import header_size
 from convert.image.resize import kept_share
 from convert.machine import free_disk, memory
@@ -19,6 +19,7 @@ from convert.source import Source, read_item
 
 LOOK = 200
 """Pictures whose headers are read to say what a crop drops."""
+PAGE = 4096
 RESERVE = 1.02
 """What is written beside the pixels, as a factor: containers' own structures, tables, preview."""
 ALTERNATIVES = [(dtype, share) for share in (1, 0.875, 0.75, 0.5, 0.25) for dtype in ("float32", "float16", "uint8")]
@@ -35,7 +36,13 @@ def human(nbytes: float) -> str:
 
 def needed(plan: Plan) -> int:
     """Bytes on disk, estimated from above."""
-    return int(len(plan.keys) * (plan.recipe.pixels.nbytes + 512) * RESERVE) + (1 << 20)
+    return _needed(len(plan.keys), plan.recipe.pixels.nbytes)
+
+
+def _needed(count: int, row: int) -> int:
+    """LMDB gives a row of more than half a page pages of its own; a tar rounds it up to 512 bytes twice."""
+    stored = row + 1024 if row < PAGE // 2 else -(-(row + 16) // PAGE) * PAGE + 1024
+    return int(count * stored * RESERVE) + (1 << 20)
 
 
 def _dropped(plan: Plan) -> tuple[float, int]:
@@ -54,8 +61,9 @@ def _counts(source: Source, plan: Plan) -> str:
     if not plan.labelled:
         return "no class folders, so no labels"
     low, high = min(source.counts), max(source.counts)
+    each = f"{low:,} in each" if low == high else f"{low:,} to {high:,} in each"
     empty = len(plan.classes) - len(source.folders)
-    return f"{len(plan.classes)} classes ({low}{f' to {high}' if high > low else ''} in each{f', {empty} without any' if empty else ''})"
+    return f"{counted(len(plan.classes), 'class')} ({each}{f', {empty} without any' if empty else ''})"
 
 
 def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
@@ -67,9 +75,9 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" (of {looked} looked at)" if looked < len(plan.keys) else "")
     lines = [
         ("pictures", f"{len(plan.keys):,} in {_counts(source, plan)}"),
-        *((("ignored", ", ".join(f"{count:,} {what}" for what, count in sorted(source.ignored.items()))),) if source.ignored else ()),
+        *([("ignored", ", ".join(f"{what}: {count:,}" for what, count in sorted(source.ignored.items())))] if source.ignored else []),
         ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
-        ("to write", f"{human(need)} in {plan.shards} shard{'s' * (plan.shards > 1)}; free on disk {human(free)}"),
+        ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
         ("area", crop + ("; --resize pad keeps all" if dropped >= 0.005 else "")),
         ("decoder", f"{plan.pillow['variant']} {plan.pillow['pillow']}, libjpeg {plan.pillow['libjpeg']}"),
@@ -91,7 +99,7 @@ def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
     fits = []
     for dtype, share in ALTERNATIVES:
         size = max(1, int(height * share)), max(1, int(width * share))
-        nbytes = int(len(plan.keys) * (size[0] * size[1] * len(plan.recipe.mean) * np.dtype(dtype).itemsize + 512) * RESERVE) + (1 << 20)
+        nbytes = _needed(len(plan.keys), size[0] * size[1] * len(plan.recipe.mean) * np.dtype(dtype).itemsize)
         if nbytes <= free:
             fits.append(f"  --dtype {dtype} --size {size[0]}x{size[1]}  {human(nbytes)}")
     what = "\n".join(["What fits:", *fits[:6]]) if fits else "Nothing that is worth baking fits there: choose an OUT on another disk."
@@ -109,8 +117,8 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
     pictures = " and preview.png" if any(file.name == "preview.png" for file in manifest.files) else ""
     return "\n".join(
         [
-            f"{candidates:,} pictures = {manifest.count:,} written + {rejected:,} rejected{why}",
-            f"{len(manifest.classes)} classes, {human(stored)} in {len(manifest.shards)} shards, {rate}",
+            f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected{why}",
+            f"{counted(len(manifest.classes), 'class')}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
             f"in {printable(out)}: samples.csv says which picture is where{pictures}",
             "",
             "    from readers import open_dataset",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from convert.errors import PrebakeError, UsageError, printable
+from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.guard import check_folders
 from convert.image.bake import Recipe
 from convert.manifest import Manifest, read_manifest
@@ -86,8 +86,17 @@ def _recipe(request: Request) -> tuple[Recipe, tuple[str, ...] | None]:
     fixed = _recipe_of(like)
     for name, value in given.items():
         if value != fixed[name]:
-            raise UsageError(f"--{name} contradicts --like {printable(request.like)}, whose {name} is {fixed[name]}: leave --{name} out")
+            raise UsageError(
+                f"--{name} contradicts --like {printable(request.like)}, whose {name} is {_shown(fixed[name])}: leave --{name} out"
+            )
     return Recipe(**fixed), like.classes
+
+
+def _shown(value: Any) -> str:
+    """As one types it: 192x256 for a size, commas between channels."""
+    if not isinstance(value, tuple):
+        return str(value)
+    return ("x" if len(value) == 2 else ",").join(map(str, value))
 
 
 def _recipe_of(manifest: Manifest) -> dict[str, Any]:
@@ -115,4 +124,4 @@ def _check_classes(source: Source, names: tuple[str, ...], path: Path | None) ->
     unknown = [folder for folder in source.folders if folder not in known]
     if unknown:
         shown = ", ".join(map(printable, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
-        raise PrebakeError(f"{printable(source.root)} has {len(unknown)} classes that {printable(path)} does not know: {shown}")
+        raise PrebakeError(f"{printable(source.root)} has {counted(len(unknown), 'class')} that {printable(path)} does not know: {shown}")

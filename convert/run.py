@@ -52,7 +52,6 @@ def carry_out(
         with _bar(work / PROGRESS, len(plan.keys), quiet) as tick:
             limit = allowed_rejects(max_rejects, len(plan.keys))
             packed = _shards(plan, out, tick, workers=workers, executor=executor, limit=limit)
-        sweep(out)
         if not any(done.items for done in packed):
             raise PrebakeError(f"{printable(plan.root)}: no picture could be baked; {_examples(plan, packed)}")
         manifest = finish(plan, out, packed, preview)
@@ -106,6 +105,7 @@ def _shards(plan: Plan, out: Path, tick: Callable[[], None], *, workers: int, ex
                 raise outcome.error
             else:
                 failed[outcome.task] = outcome.error
+        sweep(out)  # what a killed worker left would take room from its second try
         todo = sorted(failed)
         if not todo:
             return [done[number] for number in range(plan.shards)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from convert.errors import PrebakeError, printable
 from convert.manifest.schema import MANIFEST, SCHEMA, Manifest, Shard, SideFile, Target
 
 DTYPES = {"float16": 2, "float32": 4, "uint8": 1}
-SMALLEST = 1e-30
+SMALLEST = math.ulp(0.0)
 """A std is above 0."""
 LIMIT = 1 << 62
 
