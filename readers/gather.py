@@ -47,7 +47,7 @@ def gather(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> None:
     for start, flip, image in zip((starts // unit).tolist(), flips, out.unbind(0), strict=True):
         pixels = torch.as_strided(source, shape, stride, start)
         if not aligned:  # tiny rows inside LMDB's pages: bytes first, then a look at them as numbers
-            pixels = pixels.contiguous().view(stored)
+            pixels = pixels.clone(memory_format=torch.contiguous_format).view(stored)
         if flip:
             pixels = pixels.permute(2, 0, 1).flip(flip).permute(1, 2, 0)
         if normalise is None:

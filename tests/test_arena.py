@@ -22,12 +22,12 @@ from pictures import image_folder
 
 from convert.errors import PrebakeError
 from convert.manifest import MANIFEST, Keys, read_manifest
-from readers import open_dataset
+from readers import CenterCrop, open_dataset
 
 OPEN_MANY = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-from readers import open_dataset
+from readers import CenterCrop, open_dataset
 dataset = open_dataset(sys.argv[1])
 print(sum(label for _, label in dataset), len(dataset.__getitems__(range(len(dataset)))))
 """
@@ -104,6 +104,20 @@ def test_rows_at_uneven_distances(tmp_path: Path) -> None:
         assert torch.equal(tar[i][0], plain[i][0])
         assert np.array_equal(small.image(i), plain.image(i))
         assert torch.allclose(small[i][0], plain[i][0], atol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_rows_at_odd_bytes(photos: Path, tmp_path: Path, dtype: str) -> None:
+    manifest = bake(photos, tmp_path / "out", size=(8, 8), dtype=dtype, shards=1)
+    shard = manifest.shards[0]
+    data = (tmp_path / "out" / shard.name).read_bytes()
+    (tmp_path / "out" / shard.name).write_bytes(b"!" + data)
+    moved = dataclasses.replace(shard, bytes=shard.bytes + 1, first=129)
+    (tmp_path / "out" / MANIFEST).write_text(dataclasses.replace(manifest, shards=(moved,)).to_json())
+    rows = np.frombuffer(data[128:], dtype).reshape(-1, 8, 8, 3)
+    for augment, part in (([], np.s_[:, :, :]), ([CenterCrop(4)], np.s_[:, 2:6, 2:6])):
+        images = torch.stack([image for image, _ in open_dataset(tmp_path / "out", augment=augment)])
+        assert np.array_equal(images.permute(0, 2, 3, 1).numpy(), rows[part].astype(np.float32))
 
 
 def test_threads_forks_and_stock_libraries_at_once(baked: Path, format: str) -> None:

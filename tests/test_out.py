@@ -1,0 +1,83 @@
+"""An OUT that holds something else, another bake or half of one is refused in one line and left as it was."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from launch import SMALL, bake, prebake, refused, tree
+from pictures import image_folder
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return image_folder(tmp_path_factory.mktemp("errors") / "source", {"cat": 3, "dog": 2})
+
+
+@pytest.fixture(scope="module")
+def done(source: Path) -> Path:
+    """A finished bake, which no test changes."""
+    out = source.parent / "done"
+    bake("memmap", source, out)
+    return out
+
+
+@pytest.mark.parametrize("more", [(), ("--overwrite",)])
+def test_out_that_is_not_ours_is_left_alone(source: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("years of work")
+    (tmp_path / "other" / "manifest.json").write_text("{}")
+    (tmp_path / "file").write_text("a file")
+    before = tree(tmp_path)
+    assert "other holds something else (thesis.tex): choose" in refused(prebake("lmdb", source, tmp_path / "other", *more))
+    assert "file is a file: choose another name" in refused(prebake("lmdb", source, tmp_path / "file", *more))
+    assert "cannot be written: Not a directory" in refused(prebake("lmdb", source, tmp_path / "file" / "out", *more))
+    assert "holds something else" in refused(prebake("lmdb", source, source.parent, *more))
+    assert tree(tmp_path) == before
+
+
+def test_out_inside_of_the_source(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "source", {"cat": 1, "dog": 1})
+    (tmp_path / "link").symlink_to(source)
+    before = tree(tmp_path)
+    for out in (source, source / "baked", source / "cat" / "deep" / "baked", tmp_path / "link" / "baked"):
+        assert re.search(r"OUT .* is inside the source .*: choose a folder outside of it", refused(prebake("lmdb", source, out)))
+    assert tree(tmp_path) == before
+
+
+def test_an_unfinished_bake_asks_for_overwrite(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "out" / ".prebake").mkdir(parents=True)
+    (tmp_path / "out" / "shard-00000.lmdb.123.partial").write_text("half")
+    before = tree(tmp_path)
+    assert "out holds an unfinished bake: add --overwrite" in refused(prebake("lmdb", source, tmp_path / "out", *SMALL))
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ("memmap --size 16x17", "size differs: 16x16, not 16x17"),
+        ("memmap --resize pad", "resize differs: center-crop, not pad"),
+        ("memmap --filter lanczos", "filter differs: bilinear, not lanczos"),
+        ("memmap --dtype uint8", "dtype differs: float16, not uint8"),
+        ("memmap --mean 0.5", "mean differs"),
+        ("memmap --std 0.5", "std differs"),
+        ("memmap --order source", "order differs: shuffled, not source"),
+        ("memmap --seed 1", "seed differs: 0, not 1"),
+        ("memmap --shards 2", "shards differ: 1, not 2"),
+        ("lmdb", "format differs: memmap, not lmdb"),
+    ],
+)
+def test_another_bake_is_there(source: Path, done: Path, args: str, says: str) -> None:
+    before = tree(done)
+    format, *more = args.split()
+    line = refused(prebake(format, source, done, *SMALL, *more))
+    assert says in line
+    assert line.endswith("choose another OUT, or add --overwrite")
+    assert tree(done) == before
+
+
+def test_the_pictures_have_changed(done: Path, tmp_path: Path) -> None:
+    other = image_folder(tmp_path / "source", {"cat": 3, "dog": 2}, seed=1)
+    assert "holds another bake (of other pictures): choose another OUT" in refused(prebake("memmap", other, done, *SMALL))
