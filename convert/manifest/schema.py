@@ -91,5 +91,6 @@ class Manifest:
         if not self.normalized:
             return values.astype(np.uint8)
         std, mean = np.array(self.std, np.float32), np.array(self.mean, np.float32)
-        levels = (values.astype(np.float32) * std + mean) * np.float32(255)
-        return np.asarray(np.rint(levels).clip(0, 255).astype(np.uint8))
+        with np.errstate(over="ignore", invalid="ignore"):  # a damaged row holds anything; nobody is helped by a warning for each
+            levels = (values.astype(np.float32) * std + mean) * np.float32(255)
+            return np.asarray(np.rint(levels).clip(0, 255).astype(np.uint8))
