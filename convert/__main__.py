@@ -1,30 +1,30 @@
-"""The entry point of `prebake`, which is `python -m convert`: answers Ctrl-C from the first moment, and only the first one."""
+"""The entry point of `prebake`, which is `python -m convert`: answers Ctrl-C from the first moment."""
 
 import signal
 import sys
-from types import FrameType
 
-INTERRUPTED = 130
+from convert.interrupts import EndedError, end_once
 
-
-def _interrupt_once(signum: int, frame: FrameType | None) -> None:
-    """Cleaning up takes a moment: an impatient second Ctrl-C must not stop it halfway."""
-    del frame
-    signal.signal(signum, signal.SIG_IGN)
-    raise KeyboardInterrupt
+NEEDED = {"PIL": "pillow", "click": "click", "numpy": "numpy", "simplejpeg": "simplejpeg", "tqdm": "tqdm"}
+"""Modules that every bake needs, and the distributions they come from."""
 
 
 def main() -> None:
     """The console script."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores Ctrl-C, and goes on doing so
-        signal.signal(signal.SIGINT, _interrupt_once)
+    end_once()
     try:
         from convert.cli import run_command  # takes a while, and Ctrl-C may come meanwhile
 
         run_command()
-    except KeyboardInterrupt:
-        sys.stderr.write("prebake: interrupted; nothing unfinished was kept\n")
-        sys.exit(INTERRUPTED)
+    except ModuleNotFoundError as error:
+        if error.name not in NEEDED:
+            raise
+        sys.stderr.write(f"prebake: the package {NEEDED[error.name]} is not installed: pip install {NEEDED[error.name]}\n")
+        sys.exit(1)
+    except KeyboardInterrupt as error:
+        number = error.number if isinstance(error, EndedError) else signal.SIGINT
+        sys.stderr.write(f"prebake: {'interrupted' if number == signal.SIGINT else 'ended from outside'}; nothing unfinished was kept\n")
+        sys.exit(128 + number)
 
 
 if __name__ == "__main__":

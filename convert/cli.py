@@ -84,14 +84,16 @@ def _bake(name: str, given: dict[str, Any]) -> None:
     report.check_room(plan, out, output.held(out))
     workers = given["workers"] or machine.cores()
     result = run.carry_out(plan, out, workers=workers, max_rejects=given["max_rejects"], preview=given["preview"])
+    if result.note:
+        click.echo(result.note, err=True)
     click.echo(report.summary(out, result.manifest, result.packed, result.seconds))
 
 
 @cli.command("plan", short_help="Say what a bake would be, and write nothing.")
 @click.argument("source", metavar="SRC", type=options.FOLDER)
 @click.argument("out", metavar="[OUT]", type=options.FOLDER, required=False)
-@click.option("--format", default="memmap", show_default=True, help="Format; the bytes are nearly the same for each.")
-@options.add([*options.PIXELS, *options.SET])
+@click.option("--format", default="memmap", show_default=True, help="The format it would be.")
+@options.add([*options.PIXELS, *options.SET, *options.RUN])
 def plan_command(**given: Any) -> None:
     """Do everything that a bake of SRC does before the first byte is written, and write nothing."""
     from convert import output, report  # `--help` must start at once
@@ -99,10 +101,11 @@ def plan_command(**given: Any) -> None:
 
     plan, source = resolve(_request(given["format"], given))
     out = given["out"]
-    if out is not None and output.finished(out, plan, overwrite=False):
-        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
     click.echo(report.plan_block(plan, source, out))
-    report.check_room(plan, out or Path())
+    if out is not None and output.finished(out, plan, given["overwrite"]):
+        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+    else:
+        report.check_room(plan, out or Path(), output.held(out) if out else 0)
 
 
 @cli.command("doctor")
@@ -117,11 +120,18 @@ def run_command() -> None:
     """Run what the user typed: an error is one line, and its exit code 1, or 2 for usage."""
     try:
         cli.main(prog_name="prebake", standalone_mode=False)
-    except click.Abort:
-        raise KeyboardInterrupt from None
+    except click.Abort as error:  # what Click makes of a KeyboardInterrupt
+        raise error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else KeyboardInterrupt from None
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except PrebakeError as error:
         click.echo(f"prebake: {error}", err=True)
         sys.exit(error.exit_code)
+    except BrokenPipeError:  # `prebake ... | head`
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:  # a folder that may not be entered, a name that is too long
+        name = f"{printable(error.filename)}: " if error.filename else ""
+        click.echo(f"prebake: {name}{error.strerror or error}", err=True)
+        sys.exit(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +100,8 @@ class Format:
     write_shard: WriteShard
     locate: Callable[[Path], Offsets]
     """At which offset in the file each row's stored pixels begin."""
+    footprint: Callable[[int], int]
+    """Bytes that a row of so many bytes takes in a shard, with all that belongs to it."""
     options: tuple[Option, ...] = ()
 
 
@@ -115,9 +117,10 @@ class Executor(Protocol):
     """What a module in `convert/executors/` exports as EXECUTOR.
 
     Maps one picklable function over the tasks and yields an outcome for each, in any order, and None at least every 0.2 seconds,
-    so that the caller can look at its watch. Never raises for a task. Closing the iterator early ends all workers at once.
+    so that the caller can look at its watch. Never raises for a task: one whose worker died has a WorkerDiedError, one that no worker
+    was left to begin a NotStartedError. Closing the iterator early ends all workers at once.
     """
 
-    def __call__(self, function: Callable[[int], Any], tasks: list[int], workers: int) -> Iterator[Outcome | None]:
+    def __call__(self, function: Callable[[int], Any], tasks: list[int], workers: int) -> Generator[Outcome | None]:
         """Run the tasks."""
         ...

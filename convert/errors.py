@@ -17,6 +17,10 @@ class WorkerDiedError(PrebakeError):
     """A worker process ended before its task did: the task may work when tried again."""
 
 
+class NotStartedError(PrebakeError):
+    """No worker was left to begin this task."""
+
+
 def counted(count: int, noun: str) -> str:
     """`1 class`, `2 classes`, `1,281,167 pictures`."""
     ending = "" if count == 1 else "es" if noun.endswith("s") else "s"

@@ -7,14 +7,15 @@ import os
 from pathlib import Path
 
 from convert import sidefiles
+from convert.errors import printable
 from convert.manifest import MANIFEST, SCHEMA, Manifest, Target
 from convert.pack import Packed
 from convert.plan import Plan
-from convert.preview import draw_preview
+from convert.preview import PREVIEW, draw_preview
 
 
-def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Manifest:
-    """Write all that lies beside the shards; the manifest is made, not written."""
+def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> tuple[Manifest, str]:
+    """Write all that lies beside the shards. Returns the manifest, not written yet, and what the user should know of the contact sheet."""
     recipe = plan.recipe
     files = sidefiles.write_side_files(out, plan, packed)
     manifest = Manifest(
@@ -42,12 +43,16 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Manife
         shards=tuple(done.shard for done in packed),
         files=tuple(files),
     )
-    if preview:
-        items = [item for done in packed for item in done.items]
-        targets = None if plan.labels is None else plan.labels[items]
+    if not preview:
+        return manifest, ""
+    items = [item for done in packed for item in done.items]
+    targets = None if plan.labels is None else plan.labels[items]
+    try:
         drawn = draw_preview(out, manifest, sidefiles.row_offsets(packed, manifest.row_nbytes), targets)
-        manifest = dataclasses.replace(manifest, files=(*files, sidefiles.describe(drawn)))
-    return manifest
+    except Exception as error:  # noqa: BLE001 - whatever it is, hours of baking are worth more than a contact sheet
+        (out / PREVIEW).unlink(missing_ok=True)
+        return manifest, f"no contact sheet: {type(error).__name__}: {printable(error)}"
+    return dataclasses.replace(manifest, files=(*files, sidefiles.describe(drawn))), ""
 
 
 def commit(out: Path, manifest: Manifest) -> None:

@@ -42,7 +42,7 @@ def _typed(path: Path) -> str:
     return shlex.quote(printable(path))
 
 
-def check_folders(source: Source, format: str, out: Path) -> None:
+def check_folders(source: Source, format: str, out: Path, like: Path | None = None) -> None:
     """Look at the class folders' names. One class called `train` among others may be a vehicle; two splits, or nothing else, may not.
 
     Raises:
@@ -60,15 +60,12 @@ def check_folders(source: Source, format: str, out: Path) -> None:
     if splits:
         first = min(splits, key=lambda name: not name.lower().startswith("train"))
         others = [name for name in splits if name != first]
-        lines += [
-            "Bake each part on its own, with your options:",
-            f"  prebake {format} {_typed(source.root / first)} {_typed(out / first)}",
-        ]
-        like = _typed(out / first)
-        lines += [f"  prebake {format} {_typed(source.root / name)} {_typed(out / name)} --like {like}" for name in others]
+        trained = _typed(out / first)
+        lines += ["Bake each part on its own, with your options:", f"  prebake {format} {_typed(source.root / first)} {trained}"]
+        lines += [f"  prebake {format} {_typed(source.root / name)} {_typed(out / name)} --like {trained}" for name in others]
     else:
         lines += ["Bake the folder that holds the classes, with your options:"]
         inner = min(holders, key=lambda name: not name.lower().startswith(PICTURES))
-        lines += [f"  prebake {format} {_typed(source.root / inner)} {_typed(out)}"]
+        lines += [f"  prebake {format} {_typed(source.root / inner)} {_typed(out)}" + (f" --like {_typed(like)}" if like else "")]
     lines += ["If they are classes, add --classes-are-folders."]
     raise UsageError("\n".join(lines))

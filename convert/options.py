@@ -10,7 +10,21 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-FOLDER = click.Path(path_type=Path)
+
+
+class Folder(click.Path):
+    """A path; an empty one, as from a variable that is not set, is not the current folder."""
+
+    name = "PATH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See Click."""
+        if not str(value):
+            self.fail("an empty path", param, ctx)
+        return super().convert(str(Path(value).expanduser()), param, ctx)
+
+
+FOLDER = Folder(path_type=Path)
 
 
 class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only
@@ -88,7 +102,7 @@ SET = [
     click.option("--classes-are-folders", is_flag=True, help="Folders called train, images and so on are classes."),
     click.option("--order", type=click.Choice(["shuffled", "source"]), default="shuffled", show_default=True, help="Order of the rows."),
     click.option("--seed", type=click.IntRange(0, (1 << 63) - 1), default=0, show_default=True, help="Of the shuffled order."),
-    click.option("--shard-size", type=Bytes(), help="Bytes in a shard.  [256M]"),
+    click.option("--shard-size", type=Bytes(), help="Most pixel bytes in a shard.  [256M, less for small sets]"),
     click.option("--shards", type=click.IntRange(1, 100_000), help="Number of shards, instead.  [by size]"),
 ]
 RUN = [

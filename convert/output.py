@@ -1,5 +1,6 @@
 """The folder that a bake goes to: what it holds before, and what becomes of it when a run fails."""
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,9 +12,12 @@ from convert.manifest import MANIFEST, Manifest, read_manifest
 from convert.plan import WORK, Plan
 
 OURS = re.compile(
-    r"shard-\d{5,}\.\w+(\.\d+\.partial)?|manifest\.json(\.\d+\.partial)?|(targets|offsets|sizes|keys)\.npy|keys\.bin"
+    r"shard-\d{5,}\.\w+(-lock|\.\d+(\.layout)?\.partial)?|manifest\.json(\.\d+\.partial)?|(targets|offsets|sizes|keys)\.npy|keys\.bin"
     r"|(samples|rejects)\.csv|preview\.png|\.prebake"
 )
+
+JUNK = (".DS_Store", "Thumbs.db", "desktop.ini")
+"""What file managers leave in a folder that was looked at."""
 
 
 def check_place(out: Path, source: Path) -> None:
@@ -22,12 +26,12 @@ def check_place(out: Path, source: Path) -> None:
     Raises:
         PrebakeError: OUT lies inside the source, or is no folder; or the source is a bake.
     """
-    if out.resolve().is_relative_to(source.resolve()):
+    if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(source)):
         raise PrebakeError(f"OUT {printable(out)} is inside the source {printable(source)}: choose a folder outside of it")
     if (source / MANIFEST).is_file() and (source / "keys.bin").is_file():
         raise PrebakeError(f"{printable(source)} is a bake already, not a folder of pictures")
-    if out.exists() and not out.is_dir():
-        raise PrebakeError(f"OUT {printable(out)} is a file: choose another name")
+    if (out.exists() or out.is_symlink()) and not out.is_dir():
+        raise PrebakeError(f"OUT {printable(out)} is {'a file' if out.exists() else 'a link that leads nowhere'}: choose another name")
 
 
 def finished(out: Path, plan: Plan, overwrite: bool) -> Manifest | None:
@@ -37,16 +41,24 @@ def finished(out: Path, plan: Plan, overwrite: bool) -> Manifest | None:
         PrebakeError: another bake, an unfinished one, or something else is there.
     """
     names = sorted(path.name for path in out.iterdir()) if out.exists() else []
-    foreign = [name for name in names if not OURS.fullmatch(name)]
+    ours = WORK in names or {MANIFEST, "keys.bin"} <= set(names)
+    foreign = [name for name in names if not (ours and OURS.fullmatch(name)) and name not in JUNK]
     if foreign:
-        raise PrebakeError(f"OUT {printable(out)} holds something else ({printable(foreign[0])}): choose an empty or a new folder")
-    if not names or overwrite:
+        name = min(foreign, key=lambda name: bool(OURS.fullmatch(name)))
+        raise PrebakeError(f"OUT {printable(out)} holds something else ({printable(name)}): choose an empty or a new folder")
+    if not ours or overwrite:
         return None
     if MANIFEST not in names:
         raise PrebakeError(f"OUT {printable(out)} holds an unfinished bake: add --overwrite to start it again")
     there = read_manifest(out)
     if there.plan != plan.fingerprint:
         raise PrebakeError(f"OUT {printable(out)} holds another bake ({_difference(there, plan)}): choose another OUT, or add --overwrite")
+    sizes = {shard.name: shard.bytes for shard in there.shards if shard.count} | {file.name: file.bytes for file in there.files}
+    for name, nbytes in sizes.items():
+        path = out / name
+        if not path.is_file() or path.stat().st_size != nbytes:
+            raise PrebakeError(f"OUT {printable(out)} holds a damaged bake ({name} is missing or was changed): add --overwrite")
+    shutil.rmtree(out / WORK, ignore_errors=True)  # of a run that was ended after its last step
     return there
 
 
@@ -70,9 +82,8 @@ def _difference(there: Manifest, plan: Plan) -> str:
     }
     for name, (old, new) in pairs.items():
         if old != new:
-            return f"its {name} differ{'s' if name not in ('options', 'classes', 'shards') else ''}" + (
-                f": {old}, not {new}" if len(f"{old}{new}") < 200 else ""
-            )
+            verb = "differ" if name in ("options", "classes", "shards") else "differs"
+            return f"its {name} {verb}" + (f": {old}, not {new}" if isinstance(old, str | int) else "")
     return "of other pictures" if there.source != plan.source else "labelled otherwise"
 
 
@@ -88,8 +99,8 @@ def sweep(out: Path) -> None:
 
 
 def _clear(out: Path) -> None:
-    """Remove a bake; the manifest first, so that what is left never looks whole."""
-    names = sorted((path.name for path in out.iterdir()), key=lambda name: name != MANIFEST)
+    """Remove a bake: the manifest first, so that what is left never looks whole; the work folder last, by which it is known as ours."""
+    names = sorted((path.name for path in out.iterdir()), key=lambda name: (name != MANIFEST, name == WORK))
     for name in filter(OURS.fullmatch, names):
         path = out / name
         if path.is_dir() and not path.is_symlink():
@@ -107,17 +118,18 @@ def place(out: Path) -> Iterator[Path]:
     """
     made = [path for path in (out, *out.absolute().parents) if not path.exists()]
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        _clear(out)
-        (out / WORK).mkdir()
-    except OSError as error:
-        raise PrebakeError(f"OUT {printable(out)} cannot be written: {error.strerror}") from error
-    try:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            _clear(out)
+            (out / WORK).mkdir()
+        except OSError as error:
+            raise PrebakeError(f"OUT {printable(out)} cannot be written: {error.strerror}") from error
         yield out / WORK
     except BaseException:
-        _clear(out)
-        with suppress(OSError):  # somebody else has put something there meanwhile
+        with suppress(OSError):  # what went wrong matters more; and somebody else may have put something there meanwhile
+            if out.exists():
+                _clear(out)
             for folder in made:
                 folder.rmdir()
         raise
-    shutil.rmtree(out / WORK)
+    shutil.rmtree(out / WORK, ignore_errors=True)

@@ -17,7 +17,7 @@ from convert.errors import PrebakeError, printable
 from convert.image.bake import Bake, Baked
 from convert.image.pillow import pillow_versions
 from convert.manifest import Shard
-from convert.plan import WORK, Plan
+from convert.plan import PLAN, WORK, Plan
 from convert.progress import Meter
 from convert.registry import load_format
 from convert.source import read_item
@@ -42,7 +42,9 @@ class Packed:
 
 
 @functools.lru_cache(maxsize=1)
-def _load(work: Path) -> tuple[Plan, Bake]:
+def _load(work: Path, stamp: tuple[int, int]) -> tuple[Plan, Bake]:
+    """The plan, once for each process; the stamp tells two plans in one place apart."""
+    del stamp
     plan = Plan.load(work)
     if (here := pillow_versions()) != plan.pillow:
         raise PrebakeError(
@@ -62,7 +64,8 @@ def pack(out: Path, number: int) -> Packed:
     Raises:
         PrebakeError: the disk is full, or the shard does not hold what was written into it.
     """
-    plan, bake = _load(out / WORK)
+    info = (out / WORK / PLAN).stat()
+    plan, bake = _load(out / WORK, (info.st_ino, info.st_mtime_ns))
     format = load_format(plan.format)
     name = shard_name(number, format)
     partial = out / f"{name}.{os.getpid()}.partial"

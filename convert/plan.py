@@ -20,13 +20,14 @@ from convert.order import permutation
 from convert.source import Source
 
 WORK = ".prebake"
+PLAN = "plan.json"
 SHARD_BYTES = 256 << 20
 ROWS, MOST = 64, 256
 
 
-def shard_count(items: int, row_nbytes: int, shard_bytes: int = SHARD_BYTES) -> int:
+def shard_count(items: int, row_nbytes: int) -> int:
     """How many shards: a function of the data set alone, so that the output does not depend on the workers."""
-    return min(items, max(-(-items * row_nbytes // shard_bytes), min(MOST, -(-items // ROWS))))
+    return min(items, max(-(-items * row_nbytes // SHARD_BYTES), min(MOST, -(-items // ROWS))))
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,12 @@ class Plan:
         np.save(folder / "positions.npy", self.positions, allow_pickle=False)
         if self.labels is not None:
             np.save(folder / "labels.npy", self.labels, allow_pickle=False)
-        (folder / "plan.json").write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
+        (folder / PLAN).write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Plan:
         """Read it back; the arrays are mapped, not read."""
-        fields = json.loads((folder / "plan.json").read_text("utf-8"))
+        fields = json.loads((folder / PLAN).read_text("utf-8"))
         recipe = fields.pop("recipe")
         labels = np.load(folder / "labels.npy", mmap_mode="r", allow_pickle=False) if fields.pop("labelled") else None
         plan = cls(

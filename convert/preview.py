@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from convert.errors import printable
 from convert.manifest import Manifest
 
+PREVIEW = "preview.png"
 THUMB, GAP, TEXT = 96, 4, 14
 COLUMNS, CLASSES = 8, 24
 PAPER, INK = (255, 255, 255), (40, 40, 40)
@@ -65,6 +66,6 @@ def draw_preview(out: Path, manifest: Manifest, offsets: npt.NDArray[np.int64], 
         top += count * (side[1] + GAP)
     total = len(manifest.classes)
     _text(draw, (GAP, top), f"{len(groups)} of {total} classes" if len(groups) < total else f"{manifest.count} pictures")
-    path = out / "preview.png"
+    path = out / PREVIEW
     sheet.save(path, compress_level=3)
     return path

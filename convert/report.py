@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from pathlib import Path
 
@@ -15,13 +16,17 @@ from convert.machine import free_disk, memory
 from convert.manifest import Manifest
 from convert.pack import Packed
 from convert.plan import Plan
+from convert.registry import load_format
 from convert.source import Source, read_item
 
 LOOK = 200
 """Pictures whose headers are read to say what a crop drops."""
-PAGE = 4096
-RESERVE = 1.02
-"""What is written beside the pixels, as a factor: containers' own structures, tables, preview."""
+SHARD = 16 << 10
+"""Bytes of a shard without its rows."""
+THUMBS, THUMB = 192, 24 << 10
+"""Pictures on the contact sheet, at most, and the bytes of one."""
+BESIDE = 256
+"""Bytes of a row in the tables: keys, labels, samples.csv."""
 ALTERNATIVES = [(dtype, share) for share in (1, 0.875, 0.75, 0.5, 0.25) for dtype in ("float32", "float16", "uint8")]
 
 
@@ -35,14 +40,13 @@ def human(nbytes: float) -> str:
 
 
 def needed(plan: Plan) -> int:
-    """Bytes on disk, estimated from above."""
-    return _needed(len(plan.keys), plan.recipe.pixels.nbytes)
+    """Bytes on disk, shards and all that lies beside them."""
+    return _needed(plan, plan.recipe.pixels.nbytes)
 
 
-def _needed(count: int, row: int) -> int:
-    """LMDB gives a row of more than half a page pages of its own; a tar rounds it up to 512 bytes twice."""
-    stored = row + 1024 if row < PAGE // 2 else -(-(row + 16) // PAGE) * PAGE + 1024
-    return int(count * stored * RESERVE) + (1 << 20)
+def _needed(plan: Plan, row: int) -> int:
+    count = len(plan.keys)
+    return count * (load_format(plan.format).footprint(row) + BESIDE) + plan.shards * SHARD + min(count, THUMBS) * THUMB
 
 
 def _dropped(plan: Plan) -> tuple[float, int]:
@@ -59,7 +63,7 @@ def _dropped(plan: Plan) -> tuple[float, int]:
 
 def _counts(source: Source, plan: Plan) -> str:
     if not plan.labelled:
-        return "no class folders, so no labels"
+        return "one folder: no labels"
     low, high = min(source.counts), max(source.counts)
     each = f"{low:,} in each" if low == high else f"{low:,} to {high:,} in each"
     empty = len(plan.classes) - len(source.folders)
@@ -70,16 +74,18 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     """The block that is shown before the first byte is written."""
     recipe = plan.recipe
     height, width = recipe.size
-    free, ram, need = free_disk(out or Path()), memory(), len(plan.keys) * recipe.pixels.nbytes
+    free, ram, need = free_disk(out or Path()), memory(), len(plan.keys) * load_format(plan.format).footprint(recipe.pixels.nbytes)
     dropped, looked = _dropped(plan)
-    crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" (of {looked} looked at)" if looked < len(plan.keys) else "")
+    crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" ({looked} looked at)" if looked < len(plan.keys) else "")
+    ignored = [f"{what}: {count:,}" for what, count in sorted(source.ignored.items())]
     lines = [
         ("pictures", f"{len(plan.keys):,} in {_counts(source, plan)}"),
-        *([("ignored", ", ".join(f"{what}: {count:,}" for what, count in sorted(source.ignored.items())))] if source.ignored else []),
+        *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
         ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
         ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
-        ("area", crop + ("; --resize pad keeps all" if dropped >= 0.005 else "")),
+        ("area", crop),
+        *([("", "--resize pad keeps all")] if dropped >= 0.005 else []),
         ("decoder", f"{plan.pillow['variant']} {plan.pillow['pillow']}, libjpeg {plan.pillow['libjpeg']}"),
     ]
     where = f" -> {printable(out)}" if out else ""
@@ -99,7 +105,7 @@ def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
     fits = []
     for dtype, share in ALTERNATIVES:
         size = max(1, int(height * share)), max(1, int(width * share))
-        nbytes = _needed(len(plan.keys), size[0] * size[1] * len(plan.recipe.mean) * np.dtype(dtype).itemsize)
+        nbytes = _needed(plan, size[0] * size[1] * len(plan.recipe.mean) * np.dtype(dtype).itemsize)
         if nbytes <= free:
             fits.append(f"  --dtype {dtype} --size {size[0]}x{size[1]}  {human(nbytes)}")
     what = "\n".join(["What fits:", *fits[:6]]) if fits else "Nothing that is worth baking fits there: choose an OUT on another disk."
@@ -114,12 +120,14 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
     why = f" ({', '.join(f'{count} {reason}' for reason, count in sorted(rejects.items()))}; see rejects.csv)" if rejects else ""
     stored = sum(shard.bytes for shard in manifest.shards) + sum(file.bytes for file in manifest.files)
     rate = f"{seconds:.1f} s, {candidates / max(seconds, 1e-9):,.0f} pictures/s"
-    pictures = " and preview.png" if any(file.name == "preview.png" for file in manifest.files) else ""
+    classes = counted(len(manifest.classes), "class") if manifest.classes else "no labels"
+    drawn = any(file.name == "preview.png" for file in manifest.files)
     return "\n".join(
         [
             f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected{why}",
-            f"{counted(len(manifest.classes), 'class')}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
-            f"in {printable(out)}: samples.csv says which picture is where{pictures}",
+            f"{classes}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
+            f"in {printable(out)}: samples.csv says which picture is where{', preview.png shows some' if drawn else ''}",
+            *([] if importlib.util.find_spec("torch") else ["to read it, install torch: make install, or pip install 'prebake[train]'"]),
             "",
             "    from readers import open_dataset",
             f"    dataset = open_dataset({str(out)!r})",

@@ -11,7 +11,7 @@ from convert.guard import check_folders
 from convert.image.bake import Recipe
 from convert.manifest import Manifest, read_manifest
 from convert.output import check_place
-from convert.plan import SHARD_BYTES, Plan, make_plan, shard_count
+from convert.plan import Plan, make_plan, shard_count
 from convert.registry import require
 from convert.source import Source, scan
 
@@ -58,11 +58,12 @@ def resolve(request: Request) -> tuple[Plan, Source]:
         check_place(request.out, request.source)
     source = scan(request.source)
     if not request.classes_are_folders:
-        check_folders(source, request.format, request.out or Path("OUT"))
+        check_folders(source, request.format, request.out or Path("OUT"), request.like)
     if names is not None:
         _check_classes(source, names, request.like or request.classes)
     count = len(source.keys)
-    shards = request.shards or shard_count(count, recipe.pixels.nbytes, request.shard_size or SHARD_BYTES)
+    total = count * recipe.pixels.nbytes
+    shards = request.shards or (-(-total // request.shard_size) if request.shard_size else shard_count(count, recipe.pixels.nbytes))
     plan = make_plan(
         source,
         format=request.format,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from convert import progress
-from convert.errors import PrebakeError, WorkerDiedError, printable
+from convert.contracts import Outcome
+from convert.errors import NotStartedError, PrebakeError, WorkerDiedError, printable
 from convert.finish import commit, finish
 from convert.manifest import Manifest
 from convert.output import place, sweep
@@ -18,7 +20,8 @@ from convert.pack import FULL, PROGRESS, Packed, pack
 from convert.plan import Plan
 from convert.registry import load_executor
 
-TRIES = 2
+TRIES = 3
+"""For each shard. A worker that dies takes the shards along that wait for it, so two may be bad luck."""
 MIN_REJECTS = 10
 """So many rejects are always allowed by a limit that is a share: one bad file in a small folder is no disaster."""
 
@@ -30,6 +33,8 @@ class Result:
     manifest: Manifest
     packed: list[Packed]
     seconds: float
+    note: str
+    """What the user should know."""
 
 
 def allowed_rejects(limit: str, items: int) -> int:
@@ -54,9 +59,9 @@ def carry_out(
             packed = _shards(plan, out, tick, workers=workers, executor=executor, limit=limit)
         if not any(done.items for done in packed):
             raise PrebakeError(f"{printable(plan.root)}: no picture could be baked; {_examples(plan, packed)}")
-        manifest = finish(plan, out, packed, preview)
+        manifest, note = finish(plan, out, packed, preview)
         commit(out, manifest)
-    return Result(manifest, packed, time.perf_counter() - began)
+    return Result(manifest, packed, time.perf_counter() - began, note)
 
 
 @contextmanager
@@ -67,7 +72,7 @@ def _said_as_one_line(out: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise PrebakeError(f"{printable(out)}: disk full; make room, or choose an OUT on another disk") from error
-        raise PrebakeError(f"{printable(out)} cannot be written: {error}") from error
+        raise PrebakeError(f"{printable(out)}: {printable(error)}; nothing was kept") from error
 
 
 @contextmanager
@@ -90,37 +95,43 @@ def _bar(path: Path, total: int, quiet: bool) -> Iterator[Callable[[], None]]:
 def _shards(plan: Plan, out: Path, tick: Callable[[], None], *, workers: int, executor: str, limit: int) -> list[Packed]:
     """Make every shard; one whose worker died, or that failed for an unknown reason, is tried again."""
     done: dict[int, Packed] = {}
+    tries: Counter[int] = Counter()
     todo = list(range(plan.shards))
-    failed: dict[int, Exception] = {}
-    for _ in range(TRIES):
-        failed = {}
-        for outcome in load_executor(executor)(functools.partial(pack, out), todo, workers):
-            tick()
-            if outcome is None:
-                continue
-            if outcome.error is None:
-                done[outcome.task] = outcome.value
-                _check_rejects(plan, list(done.values()), limit)
-            elif isinstance(outcome.error, PrebakeError) and not isinstance(outcome.error, WorkerDiedError):
-                raise outcome.error
-            else:
-                failed[outcome.task] = outcome.error
+    rejected = 0
+    while todo:
+        again = []
+        with closing(load_executor(executor)(functools.partial(pack, out), todo, workers)) as outcomes:
+            for outcome in outcomes:
+                tick()
+                if outcome is None:
+                    continue
+                if outcome.error is None:
+                    done[outcome.task] = outcome.value
+                    rejected += len(outcome.value.rejects)
+                    if rejected > limit:
+                        what = f"more than {limit} pictures were rejected (--max-rejects allows more)"
+                        raise PrebakeError(f"{what}: {_examples(plan, list(done.values()))}")
+                else:
+                    tries[outcome.task] += not isinstance(outcome.error, NotStartedError)
+                    _give_up(outcome, tries[outcome.task])
+                    again.append(outcome.task)
         sweep(out)  # what a killed worker left would take room from its second try
-        todo = sorted(failed)
-        if not todo:
-            return [done[number] for number in range(plan.shards)]
-    number, error = min(failed.items())
-    if isinstance(error, PrebakeError | OSError):
-        raise PrebakeError(f"{printable(out)}: shard {number} failed {TRIES} times: {error}") from error
-    raise error
+        todo = sorted(again)
+    return [done[number] for number in range(plan.shards)]
+
+
+def _give_up(outcome: Outcome, tries: int) -> None:
+    """Raise the error of a shard that need not be tried again."""
+    error = outcome.error
+    if isinstance(error, PrebakeError) and not isinstance(error, WorkerDiedError | NotStartedError):
+        raise error
+    if error is not None and tries >= TRIES:
+        if isinstance(error, PrebakeError | OSError):
+            raise PrebakeError(f"shard {outcome.task} failed {tries} times: {error}") from error
+        raise error
 
 
 def _examples(plan: Plan, packed: list[Packed]) -> str:
     rejects = [reject for done in packed for reject in done.rejects]
     shown = [f"{printable(plan.keys[item])}: {reason} ({printable(detail)})" for item, reason, detail in rejects[:3]]
     return f"{len(rejects)} rejected, such as " + "; ".join(shown)
-
-
-def _check_rejects(plan: Plan, packed: list[Packed], limit: int) -> None:
-    if sum(len(done.rejects) for done in packed) > limit:
-        raise PrebakeError(f"more than {limit} pictures were rejected (--max-rejects allows more): {_examples(plan, packed)}")

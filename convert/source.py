@@ -111,7 +111,10 @@ def _walk(root: Path, folder: str, source: Source) -> Iterator[tuple[str, int]]:
     while todo:
         path, above = todo.pop()
         full = root / path
-        info = full.stat()
+        try:
+            info = full.stat()
+        except OSError as error:
+            raise PrebakeError(f"{printable(full)} cannot be entered: {error.strerror}") from error
         here = (info.st_dev, info.st_ino)
         if here in above:
             source.ignored["links back to a folder above"] += 1

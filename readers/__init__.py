@@ -1,7 +1,15 @@
 """Reads bakes: data sets for torch, with light augmentation, as one copy from the mapped file into the batch."""
 
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError("readers need torch: make install, or pip install 'prebake[train]'", name="torch") from None
+
 from readers.augment import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip
-from readers.dataset import BakedDataset, Hdf5Dataset, LmdbDataset, MemmapDataset, TarDataset
+from readers.dataset import BakedDataset
+from readers.formats import Hdf5Dataset, LmdbDataset, MemmapDataset, TarDataset
 from readers.open import open_dataset
 
 __all__ = [

@@ -8,9 +8,9 @@ gets here. Forked children inherit the maps; nothing here can be pickled.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
 import os
-import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +25,7 @@ from convert.errors import PrebakeError, printable
 PROT_NONE = 0
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
+REMEDY = "copy the whole bake again, or bake again with --overwrite"
 FAILED = ctypes.c_void_p(-1).value
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -56,12 +57,11 @@ class Arena:
 
     def __init__(self, files: Sequence[tuple[Path, int]]) -> None:
         """Reserve addresses for files, given with their sizes in bytes."""
-        pages = np.array([-(-nbytes // mmap.PAGESIZE) for _, nbytes in files], np.int64) * mmap.PAGESIZE
-        self.slots = np.concatenate([np.zeros(1, np.int64), np.cumsum(pages)])
+        ends = itertools.accumulate((-(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE for _, nbytes in files), initial=0)
+        self.slots = np.array(list(ends), np.int64)  # from Python's integers: too large a sum is an error, not a small number
         """Where each file begins in the range, in bytes; the last number is the range's length."""
         self._files = list(files)
         self._mapped = np.zeros(len(files), bool)
-        self._lock = threading.Lock()
         self._nbytes = max(int(self.slots[-1]), mmap.PAGESIZE)
         try:
             self._base = _map(None, self._nbytes, protection=PROT_NONE, flags=RESERVE)
@@ -81,22 +81,23 @@ class Arena:
         Raises:
             ShardError: a file is missing, unreadable or of another size.
         """
-        if self._mapped[shards].all():
-            return
-        with self._lock:
-            for shard in np.unique(shards[~self._mapped[shards]]).tolist():
-                self._map_shard(shard)
+        for shard in np.unique(shards[~self._mapped[shards]]).tolist():
+            self._map_shard(shard)  # twice, if two threads meet here: the same pages at the same place. A lock could be held in a fork
 
     def _map_shard(self, shard: int) -> None:
         path, nbytes = self._files[shard]
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise ShardError(f"shard {printable(path)} cannot be opened: {error.strerror}", shard) from error
+            raise ShardError(f"shard {printable(path)} cannot be opened: {error.strerror}; {REMEDY}", shard) from error
         try:
             size = os.fstat(fd).st_size
             if size != nbytes:
-                raise ShardError(f"shard {printable(path)} has {size} bytes, its manifest says {nbytes}: cut short, or another file", shard)
+                raise ShardError(
+                    f"shard {printable(path)} has {size} bytes, its manifest says {nbytes}: cut short, or another file; {REMEDY}", shard
+                )
+            if int(self.slots[shard]) + nbytes > self._nbytes:
+                raise AssertionError("a slot outside of the range")
             _map(self._base + int(self.slots[shard]), nbytes, protection=mmap.PROT_READ, flags=mmap.MAP_SHARED | MAP_FIXED, fd=fd)
         except OSError as error:
             raise ShardError(f"shard {printable(path)} cannot be mapped: {error.strerror}", shard) from error

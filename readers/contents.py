@@ -56,8 +56,7 @@ class Contents:
     @functools.cached_property
     def targets(self) -> npt.NDArray[np.int64] | None:
         """The labels (N,), int64, a copy; None where the source had none."""
-        stored = self._rows.targets
-        return None if stored is None else np.array(stored if self._index is None else stored[self._index])
+        return self._rows.labels(self._index) if self._rows.labelled else None
 
     @property
     def labels(self) -> npt.NDArray[np.int64] | None:
@@ -67,7 +66,7 @@ class Contents:
     @property
     def class_counts(self) -> npt.NDArray[np.int64]:
         """Pictures in each class (K,), int64."""
-        return np.bincount(self._need_targets(), minlength=len(self.classes)).astype(np.int64)
+        return np.bincount(self._rows.labels(self._index), minlength=len(self.classes)).astype(np.int64)
 
     @property
     def keys(self) -> Sequence[str]:
@@ -89,11 +88,11 @@ class Contents:
             if chosen.shape != (len(self),):
                 raise PrebakeError(f"a mask for this data set has {len(self)} entries, not {chosen.shape}")
             chosen = np.flatnonzero(chosen)
-        return self._view(self._place(chosen.tolist()))
+        return self._view(self._place(chosen))
 
     def split(self, fraction: float, *, seed: int = 0, stratify: bool = False) -> tuple[Self, Self]:
         """Two parts, the first with `fraction` of the rows; `stratify` divides each class alike. The same for ever for one seed."""
-        first, second = divide(len(self), fraction, seed, self._need_targets() if stratify else None)
+        first, second = divide(len(self), fraction, seed, self._rows.labels(self._index) if stratify else None)
         return self.subset(first), self.subset(second)
 
     def _view(self, index: Index | None, **changed: Any) -> Self:
@@ -102,17 +101,19 @@ class Contents:
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "targets"}, _index=index, **changed)
         return other
 
-    def _need_targets(self) -> npt.NDArray[np.int64]:
-        if self.targets is None:
-            raise PrebakeError(f"{printable(self._rows.folder)} has no labels: its source had no class folders")
-        return self.targets
-
-    def _place(self, indices: Sequence[SupportsIndex]) -> Index:
+    def _place(self, indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
         """Rows of the bake, for indices of this data set, which may be negative."""
         count = len(self)
-        index = np.fromiter((operator.index(i) for i in indices), np.int64, len(indices))
+        index = _whole(indices)
         outside = (index < -count) | (index >= count)
         if outside.any():
             raise IndexError(f"index {index[outside.argmax()]} is outside of a data set of {count} pictures")
         index = np.where(index < 0, index + count, index)
         return index if self._index is None else self._index[index]
+
+
+def _whole(indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
+    """Indices as int64; what is no whole number is a TypeError, as in a list."""
+    if isinstance(indices, np.ndarray) and indices.dtype.kind in "iu":
+        return indices.astype(np.int64)
+    return np.fromiter((operator.index(i) for i in indices), np.int64, len(indices))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.utils.data import Dataset, get_worker_info
+from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from convert.errors import PrebakeError, printable
 from readers.augment import Augment, Window, bind
@@ -57,52 +57,83 @@ class BakedDataset(Contents, Dataset[Any]):
         Raises:
             PrebakeError: not a finished bake, one of another format, or an augment that makes no sense.
         """
-        super().__init__(Rows(Path(path)))
+        super().__init__(Rows(Path(path).absolute()))
         manifest = self._rows.manifest
         if self.FORMAT not in (None, manifest.format):
             right = next((c.__name__ for c in BakedDataset.__subclasses__() if manifest.format == c.FORMAT), "open_dataset")
             raise PrebakeError(f"{printable(path)} is a bake in the format {manifest.format}: use {right}, or open_dataset for any format")
-        self._options: dict[str, Any]
-        self._augment: tuple[Augment, ...]
-        self.__dict__.update(self._checked({"augment": augment, "transform": transform, "return_index": return_index, "dtype": dtype}))
+        given = {"augment": augment, "transform": transform, "return_index": return_index, "dtype": dtype}
+        self._options: dict[str, Any] = self._checked(given)
 
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The attributes that options become."""
+        """The options, once they make sense together."""
         unknown = set(options) - {"augment", "transform", "return_index", "dtype"}
         if unknown:
             raise PrebakeError(f"with_() knows augment, transform, return_index and dtype, not {', '.join(sorted(unknown))}")
-        if options["augment"] and options["transform"]:
-            raise PrebakeError("augment= and transform= exclude each other: put crops and flips into the transform, or leave it out")
-        if not options["dtype"].is_floating_point:
-            raise PrebakeError(f"dtype={options['dtype']}: normalised values need a floating type; image(i) gives 8-bit levels")
         height, width, _ = self._rows.manifest.shape
-        return {"_options": options, "_augment": bind(options["augment"], height, width)}
+        augment = bind(options["augment"], height, width)
+        if augment and options["transform"]:
+            raise PrebakeError("augment= and transform= exclude each other: put crops and flips into the transform, or leave it out")
+        dtype = options["dtype"]
+        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+            raise PrebakeError(f"dtype={dtype!r}: normalised values need one of torch's floating types; image(i) gives 8-bit levels")
+        return options | {"augment": augment}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (type(self), str(self._rows.folder.absolute()), self._options, self._index)
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle or a copy holds: no handle and no address; the bake is opened again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_rows", "targets")} | {
+            "_folder": self._rows.folder,
+            "_plan": self._rows.manifest.plan,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._rows, plan = Rows(state.pop("_folder")), state.pop("_plan")
+        self.__dict__.update(state)
+        if self._rows.manifest.plan != plan:
+            raise PrebakeError(f"{printable(self._rows.folder)} was baked anew since this data set was opened: open it again")
+
+    @property
+    def transform(self) -> Transform | None:
+        """The ImageFolder transform; may be set."""
+        return cast("Transform | None", self._options["transform"])
+
+    @transform.setter
+    def transform(self, transform: Transform | None) -> None:
+        self._options = self._checked(self._options | {"transform": transform})
+
+    @property
+    def augment(self) -> tuple[Augment, ...]:
+        """The crops and flips; may be set."""
+        return cast("tuple[Augment, ...]", self._options["augment"])
+
+    @augment.setter
+    def augment(self, augment: Sequence[Augment] | None) -> None:
+        self._options = self._checked(self._options | {"augment": augment})
 
     def with_(self, **options: Any) -> Self:
         """The same rows with other options: `augment`, `transform`, `return_index`, `dtype`."""
-        return self._view(self._index, **self._checked(self._options | options))
+        return self._view(self._index, _options=self._checked(self._options | options))
 
-    def _images(self, place: Index) -> torch.Tensor:
-        """A batch (B, h, w, C), augmented."""
+    def _images(self, place: Index, new: Callable[[tuple[int, ...], torch.dtype], torch.Tensor]) -> torch.Tensor:
+        """A batch (B, h, w, C), augmented, in a tensor from `new`."""
         height, width, channels = self._rows.manifest.shape
         window = Window(len(place), height, width)
-        for step in self._augment:
+        for step in self._options["augment"]:
             step.apply(window, lambda: _random(len(place)))
-        out = _empty((len(place), window.height, window.width, channels), self._options["dtype"])
+        out = new((len(place), window.height, window.width, channels), self._options["dtype"])
         gather(self._rows, place, window, out)
         return out
 
-    def __getitem__(self, index: SupportsIndex) -> Any:
+    def __getitem__(self, index: SupportsIndex | list[int]) -> Any:
+        if isinstance(index, list):  # a batch at once: DataLoader(batch_size=None, sampler=BatchSampler(...))
+            return default_collate(list(self.__getitems__(index)))
         place = self._place([index])
         transform = self._options["transform"]
         if transform:
             image = transform(to_picture(read_row(self._rows, int(place[0]))))
         else:
-            image = self._images(place)[0].permute(2, 0, 1).contiguous()
-        values = [] if self._rows.targets is None else [int(self._rows.targets[place[0]])]
+            image = self._images(place, _private)[0].permute(2, 0, 1).contiguous()
+        values = self._rows.labels(place).tolist() if self._rows.labelled else []
         if self._options["return_index"]:
             values.append(range(len(self))[index])
         return Sample((image, *values)) if values else image
@@ -111,52 +142,25 @@ class BakedDataset(Contents, Dataset[Any]):
         """One sample after the other, in order."""
         return (self[index] for index in range(len(self)))
 
-    def __getitems__(self, indices: Sequence[SupportsIndex]) -> Sequence[Any]:
+    def __getitems__(self, indices: Sequence[SupportsIndex]) -> list[Any]:
         """A batch at once, for torch's DataLoader and Subset: a list of samples around one ready batch."""
-        if self._options["transform"] or not len(indices):
+        own = type(self).__getitem__ is not BakedDataset.__getitem__  # a subclass says what a sample is
+        if own or self._options["transform"] or not len(indices):
             return [self[index] for index in indices]
         place = self._place(indices)
-        images = self._images(place).permute(0, 3, 1, 2)
-        columns = [] if self._rows.targets is None else [torch.from_numpy(self._rows.targets[place])]
+        images = self._images(place, _shared if get_worker_info() else _private).permute(0, 3, 1, 2)
+        columns = [torch.from_numpy(self._rows.labels(place))] if self._rows.labelled else []
         if self._options["return_index"]:
             columns.append(torch.tensor([range(len(self))[index] for index in indices], dtype=torch.int64, device="cpu"))
-        return Samples(images, *columns) if columns else list(images.unbind(0))
+        return Samples(images, *columns)
 
 
-def _empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """A new tensor; in a DataLoader worker in shared memory, as torch's own collate makes it: the batch is not copied again."""
-    if get_worker_info() is None:
-        return torch.empty(shape, dtype=dtype, device="cpu")
+def _private(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="cpu")
+
+
+def _shared(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """In shared memory, as torch's own collate makes it in a DataLoader worker: the batch is not copied again."""
     storage = torch.UntypedStorage._new_shared(math.prod(shape) * dtype.itemsize, device="cpu")  # type: ignore[no-untyped-call] # noqa: SLF001
     empty: torch.Tensor = torch.empty(0, dtype=dtype, device="cpu").set_(storage)
     return empty.view(shape)
-
-
-def _reopen(kind: type[BakedDataset], path: str, options: dict[str, Any], index: Index | None) -> BakedDataset:
-    """What a pickle holds: the path and the options, no handle and no address."""
-    dataset = kind(path, **options)
-    return dataset if index is None else dataset.subset(index)
-
-
-class LmdbDataset(BakedDataset):
-    """A bake made by `prebake lmdb`."""
-
-    FORMAT = "lmdb"
-
-
-class Hdf5Dataset(BakedDataset):
-    """A bake made by `prebake hdf5`."""
-
-    FORMAT = "hdf5"
-
-
-class TarDataset(BakedDataset):
-    """A bake made by `prebake webdataset`: map-style like the others."""
-
-    FORMAT = "webdataset"
-
-
-class MemmapDataset(BakedDataset):
-    """A bake made by `prebake memmap`."""
-
-    FORMAT = "memmap"

@@ -15,14 +15,15 @@ STORED = {"float16": torch.float16, "float32": torch.float32, "uint8": torch.uin
 class Normalise:
     """Levels to normalised values: `level * scale + shift`, along a line of pixels so that it runs in whole vectors."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, width: int) -> None:
+        """For lines of `width` pixels."""
         mean, std = (torch.tensor(values, dtype=torch.float64, device="cpu") for values in (manifest.mean, manifest.std))
-        self._scale, self._shift = (1 / (255 * std)).float(), (-mean / std).float()
+        self._scale, self._shift = (1 / (255 * std)).float().repeat(width), (-mean / std).float().repeat(width)
 
     def __call__(self, images: torch.Tensor) -> None:
         """Normalise float32 levels (H, W, C), contiguous, in place."""
         lines = images.view(images.shape[0], -1)
-        torch.addcmul(self._shift.repeat(images.shape[1]), lines, self._scale.repeat(images.shape[1]), out=lines)
+        torch.addcmul(self._shift, lines, self._scale, out=lines)
 
 
 def gather(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> None:
@@ -36,7 +37,7 @@ def gather(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> None:
     _, width, channels = manifest.shape
     item = manifest.row.itemsize
     starts = rows.addresses(index) + (window.top * width + window.left) * channels * item
-    normalise = None if manifest.normalized or out.dtype == stored else Normalise(manifest)
+    normalise = None if manifest.normalized or out.dtype == stored else Normalise(manifest, window.width)
     scratch = torch.empty(out.shape[1:], dtype=torch.float32, device="cpu") if normalise and out.dtype != torch.float32 else None
     aligned = not (starts % item).any()
     source = rows.arena.view(stored if aligned else torch.uint8)

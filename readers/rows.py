@@ -12,6 +12,8 @@ from convert.manifest import Keys, Manifest, read_manifest
 from readers.arena import Arena, ShardError
 
 Index = npt.NDArray[np.int64]
+NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy")
+"""Files beside the shards without which nothing can be read; a contact sheet may be lost."""
 
 
 class Rows:
@@ -26,7 +28,8 @@ class Rows:
         self.folder = folder
         self.manifest: Manifest = read_manifest(folder)
         for file in self.manifest.files:
-            self._check_size(file.name, file.bytes)
+            if file.name in NEEDED:
+                self._check_size(file.name, file.bytes)
         shards = self.manifest.shards
         self.starts = np.concatenate([[0], np.cumsum([shard.count for shard in shards], dtype=np.int64)])
         """The index of each shard's first row, and the number of rows."""
@@ -35,7 +38,7 @@ class Rows:
         self._stride = np.array([shard.stride or 0 for shard in shards], np.int64)
         irregular = any(shard.count and shard.stride is None for shard in shards)
         self._offsets = self._table("offsets.npy", np.int64) if irregular else None
-        self.targets = self._table("targets.npy", np.int64) if self.manifest.target.kind != "none" else None
+        self._targets = self._table("targets.npy", np.int64) if self.manifest.target.kind != "none" else None
         self.keys = Keys.load(folder)
         if len(self.keys) != self.manifest.count:
             raise PrebakeError(f"{printable(folder)}: {len(self.keys)} keys for {self.manifest.count} rows: damaged, bake again")
@@ -59,6 +62,27 @@ class Rows:
             raise PrebakeError(f"{printable(path)} holds {table.dtype} {table.shape}: damaged, bake again with --overwrite")
         return np.asarray(table)
 
+    @property
+    def labelled(self) -> bool:
+        """Whether rows have labels."""
+        return self._targets is not None
+
+    def labels(self, index: Index | None) -> Index:
+        """The labels of some rows, or of all: a copy.
+
+        Raises:
+            PrebakeError: a label is of no class.
+        """
+        if self._targets is None:
+            raise PrebakeError(f"{printable(self.folder)} has no labels: its source had no class folders")
+        labels = np.array(self._targets if index is None else self._targets[index])
+        wrong = (labels < 0) | (labels >= len(self.manifest.classes))
+        if wrong.any():
+            i = int(wrong.argmax() if index is None else index[wrong.argmax()])
+            what = f"label {self._targets[i]} of {len(self.manifest.classes)} classes (key {printable(self.keys[i])}, index {i})"
+            raise PrebakeError(f"{printable(self.folder / 'targets.npy')} holds {what}: damaged, bake again with --overwrite")
+        return labels
+
     def addresses(self, index: Index) -> Index:
         """Where rows begin in the arena, in bytes; their shards are mapped from now on. Indices are in range (checked by the caller).
 
@@ -67,7 +91,7 @@ class Rows:
         """
         shard = np.searchsorted(self.starts, index, side="right") - 1
         offset = self._first[shard] + (index - self.starts[shard]) * self._stride[shard] if self._offsets is None else self._offsets[index]
-        outside = (offset < 0) | (offset + self.manifest.row_nbytes > self._bytes[shard])
+        outside = (offset < 0) | (offset > self._bytes[shard] - self.manifest.row_nbytes)
         if outside.any():
             i = int(index[outside.argmax()])
             name = self.manifest.shards[int(shard[outside.argmax()])].name

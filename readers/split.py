@@ -20,6 +20,8 @@ def divide(count: int, fraction: float, seed: int, targets: Index | None) -> tup
     total = round(fraction * count) if 0 < fraction < 1 else 0
     if not 0 < total < count:
         raise PrebakeError(f"split({fraction}) of {count} pictures leaves one part empty: give a fraction between 0 and 1")
+    if not 0 <= seed < 1 << 32:
+        raise PrebakeError(f"split(seed={seed}): a seed is from 0 to {(1 << 32) - 1}")
     order = np.random.RandomState(seed).permutation(count)
     if targets is None:
         chosen = order[:total]

@@ -77,7 +77,7 @@ def test_a_damaged_shard_is_named(baked: Path, tmp_path: Path, damage: Damage) -
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("offset", [-1, 1 << 40])
+@pytest.mark.parametrize("offset", [-1, 1 << 40, (1 << 63) - 1])
 def test_offsets_outside_of_a_shard_are_an_error(photos: Path, tmp_path: Path, offset: int) -> None:
     manifest = bake(photos, tmp_path / "out", "webdataset", size=(8, 8), shards=2)
     irregular = dataclasses.replace(manifest, shards=tuple(dataclasses.replace(s, first=None, stride=None) for s in manifest.shards))
@@ -162,3 +162,30 @@ def test_opening_reserves_addresses_not_memory(photos: Path, tmp_path: Path) -> 
     dataset = open_dataset(tmp_path / "out")
     assert np.array_equal(dataset.image(manifest.shards[0].count), dataset.image(0))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+
+
+def test_sizes_that_wrap_reach_no_memory(photos: Path, tmp_path: Path) -> None:
+    manifest = bake(photos, tmp_path / "out", size=(8, 8), shards=1)
+    huge = tuple(dataclasses.replace(manifest.shards[0], name=f"huge-{i}", count=0, bytes=1 << 62) for i in range(2))
+    (tmp_path / "out" / MANIFEST).write_text(dataclasses.replace(manifest, shards=(*manifest.shards, *huge)).to_json())
+    with pytest.raises(PrebakeError, match="address space"):
+        open_dataset(tmp_path / "out")
+
+
+def test_tables_that_are_damaged_are_named(photos: Path, tmp_path: Path) -> None:
+    manifest = bake(photos, tmp_path / "out", size=(8, 8))
+    (tmp_path / "out" / "samples.csv").write_text("edited in a spreadsheet")
+    assert len(open_dataset(tmp_path / "out")) == manifest.count
+    damages = {
+        "targets.npy": np.full(manifest.count, 1_000_000),
+        "keys.npy": np.zeros(manifest.count + 1, np.int64),
+    }
+    for name, table in damages.items():
+        before = (tmp_path / "out" / name).read_bytes()
+        np.save(tmp_path / "out" / name, table)
+        with pytest.raises(PrebakeError, match="damaged, bake again"):
+            _ = open_dataset(tmp_path / "out")[0]
+        (tmp_path / "out" / name).write_bytes(b"\0" * len(before))
+        with pytest.raises(PrebakeError, match="cannot be read"):
+            open_dataset(tmp_path / "out")
+        (tmp_path / "out" / name).write_bytes(before)

@@ -95,7 +95,7 @@ def test_the_script_is_the_module() -> None:
 def test_the_lines_of_python_in_the_summary_run(tmp_path: Path) -> None:
     out = tmp_path / 'my "baked"\\photos'
     printed = bake("lmdb", image_folder(tmp_path / "source", {"cat": 2, "dog": 1}), out)
-    code = "\n".join(line.strip() for line in printed.splitlines() if line.startswith("    "))
+    code = "\n".join(line.strip() for line in printed[printed.rindex("\n\n") :].splitlines())
     names: dict[str, Any] = {}
     exec(code, names)
     assert len(names["dataset"]) == 3

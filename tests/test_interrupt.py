@@ -125,6 +125,6 @@ def test_workers_that_are_always_killed_end_the_run(source: Path, tmp_path: Path
         time.sleep(0.02)
     code, lines = finish(run, SOON)
     assert (code, len(lines)) == (1, 1)
-    assert "failed 2 times: a worker process died" in lines[0]
+    assert "failed 3 times: a worker process died" in lines[0]
     assert "fewer --workers" in lines[0]
     assert not out.exists()

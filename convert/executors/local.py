@@ -8,19 +8,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for_pipes
 from multiprocessing.context import BaseContext
-from types import FrameType
 from typing import Any
 
 from convert.contracts import Outcome
-from convert.errors import WorkerDiedError
+from convert.errors import NotStartedError, WorkerDiedError
+from convert.interrupts import signals_held_back
 
 TICK = 0.2
 """Seconds between two looks at the watch."""
@@ -38,28 +37,12 @@ def _begin(stop: Connection) -> None:
     threading.Thread(target=_watch, args=(stop,), daemon=True).start()
 
 
-@contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """Deliver Ctrl-C afterwards: a pool that is interrupted while it starts a worker takes away what the worker is about to open."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed: list[tuple[int, FrameType | None]] = []
-    before = signal.signal(signal.SIGINT, lambda signum, frame: pressed.append((signum, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if pressed and callable(before):
-            before(*pressed[0])
-
-
-def _context() -> BaseContext:
-    """A forkserver that has imported what a task needs; it and its children are born with Ctrl-C blocked, so none prints a traceback."""
+def _context(module: str) -> BaseContext:
+    """A forkserver that has imported the task's module; it and its children are born with Ctrl-C blocked, so none prints a traceback."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["convert.pack"])
+    context.set_forkserver_preload([module])
     resource_tracker.ensure_running()  # which unblocks Ctrl-C when it starts: so before
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -69,28 +52,30 @@ def _context() -> BaseContext:
     return context
 
 
-def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) -> Iterator[Outcome | None]:
+def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) -> Generator[Outcome | None]:
     """See `convert.contracts.Executor`. A killed worker breaks a pool for good: what was not finished comes back as failed."""
-    with _ctrl_c_held_back():
-        context = _context()
+    with signals_held_back():
+        context = _context(getattr(function, "func", function).__module__)
     stop, hold = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(min(workers, len(tasks)), context, _begin, (stop,))
     running: dict[Future[Any], int] = {}
     waiting = list(reversed(tasks))
+    broken = False
     try:
         while running or waiting:
-            while waiting and len(running) < 2 * workers:
+            while waiting and not broken and len(running) < 2 * workers:
                 try:
-                    with _ctrl_c_held_back():
+                    with signals_held_back():
                         future = pool.submit(function, waiting[-1])
                 except BrokenProcessPool:
-                    break
+                    broken = True
+                    continue
                 running[future] = waiting.pop()
             done, _ = wait(running, TICK, FIRST_COMPLETED)
             for future in done:
                 yield _outcome(running.pop(future), future)
-            if not running and waiting:  # broken: nothing more can be submitted
-                yield from (Outcome(task, None, _died()) for task in waiting)
+            if broken and not running:
+                yield from (Outcome(task, None, NotStartedError("no worker is left")) for task in waiting)
                 waiting.clear()
             yield None
     finally:

@@ -22,7 +22,7 @@ from convert.formats import write_all
 
 SLACK = 1 << 20
 """Bytes for HDF5's own structures."""
-BLOCK = 4 << 20
+LABEL = 8
 
 
 def _prove_room(path: Path, nbytes: int) -> None:
@@ -39,12 +39,10 @@ def _prove_room(path: Path, nbytes: int) -> None:
             os.ftruncate(file.fileno(), end)
 
 
-def _lay_out(path: Path, spec: ShardSpec, count: int) -> tuple[int, int]:
-    """Make the file with room for `count` rows. Returns the offsets of images and targets."""
+def _create(path: Path, spec: ShardSpec, count: int) -> tuple[int, int]:
+    """Let h5py lay a file out for `count` rows; it writes none, so the file is sparse. Returns the offsets of images and targets."""
     import h5py  # imported when used
 
-    path.touch()
-    _prove_room(path, count * spec.pixels.nbytes + SLACK)
     layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
@@ -59,25 +57,38 @@ def _lay_out(path: Path, spec: ShardSpec, count: int) -> tuple[int, int]:
         for name, shape, dtype in kinds:
             space = h5py.h5s.create_simple((count, *shape))
             offsets.append(h5py.h5d.create(file.id, name, h5py.h5t.py_create(dtype), space, layout).get_offset())
-    with path.open("rb+") as file:
-        os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
     return offsets[0], offsets[-1]
 
 
-def _move(path: Path, spec: ShardSpec, first: int, count: int) -> int:
-    """Lay the shard out again for fewer rows than it has room for (pictures were rejected). Returns the offset of targets."""
-    old = path.open("rb")
-    path.unlink()
-    with old:
-        to, targets = _lay_out(path, spec, count)
-        with path.open("rb+", buffering=0) as new:
-            new.seek(to)
-            old.seek(first)
-            left = count * spec.pixels.nbytes
-            while left:
-                block = old.read(min(BLOCK, left))
-                write_all(new.fileno(), block)
-                left -= len(block)
+def _lay_out(path: Path, spec: ShardSpec) -> tuple[int, int]:
+    """Make the file, with room on the disk for a full shard. Returns the offsets of images and targets."""
+    path.touch()
+    _prove_room(path, spec.capacity * spec.pixels.nbytes + SLACK)
+    offsets = _create(path, spec, spec.capacity)
+    with path.open("rb+") as file:
+        os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return offsets
+
+
+def _shrink(path: Path, spec: ShardSpec, first: int, count: int) -> int:
+    """Make a file for fewer rows than it has room for (pictures were rejected). Returns the offset of targets.
+
+    The rows stay where they are: all that lies around them is taken from a file that is laid out for that many, and holds none.
+    """
+    pattern = path.with_name(path.name.replace(".partial", ".layout.partial"))
+    try:
+        begin, targets = _create(pattern, spec, count)
+        if begin != first:
+            raise AssertionError(f"HDF5 puts {count} rows at {begin}, and {spec.capacity} at {first}")
+        with pattern.open("rb") as new, path.open("rb+", buffering=0) as file:
+            write_all(file.fileno(), new.read(first))
+            end = first + count * spec.pixels.nbytes
+            new.seek(end)
+            file.seek(end)
+            write_all(file.fileno(), new.read())
+            file.truncate()
+    finally:
+        pattern.unlink(missing_ok=True)
     return targets
 
 
@@ -86,7 +97,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
     """See `convert.contracts.WriteShard`."""
     import h5py  # imported when used
 
-    first, at = _lay_out(path, spec, spec.capacity)
+    first, at = _lay_out(path, spec)
     labels: list[int] = []
     keys: list[bytes] = []
     count = 0
@@ -104,7 +115,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
 
         yield add
     if 0 < count < spec.capacity:
-        at = _move(path, spec, first, count)
+        at = _shrink(path, spec, first, count)
     with path.open("rb+", buffering=0) as file:
         file.seek(at)
         write_all(file.fileno(), np.array(labels, "<i8"))
@@ -130,5 +141,6 @@ FORMAT = Format(
     requires="h5py",
     write_shard=write_shard,
     locate=locate,
+    footprint=lambda row: row + LABEL,
     options=(Option("with-keys", "Also store the pictures' paths, as a data set called keys."),),
 )

@@ -28,6 +28,12 @@ COMMIT = 64 << 20
 PAGE = os.sysconf("SC_PAGESIZE")
 
 
+def _footprint(row: int) -> int:
+    """A value of more than half a page has pages of its own, behind a header; keys and labels fill B-tree pages to two thirds or so."""
+    small = 128
+    return row + small if row < PAGE // 2 - small else -(-(row + 16) // PAGE) * PAGE + small
+
+
 def _map_size(spec: ShardSpec) -> int:
     """Address space for a full shard, with room for B-tree pages, labels and keys. No disk: the file grows as it is written."""
     row = spec.pixels.nbytes + 2 * PAGE + 16 * 1024
@@ -50,7 +56,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
 
     tail: list[tuple[bytes, bytes]] = []
     count = waiting = 0
-    env = lmdb.open(str(path), subdir=False, map_size=_map_size(spec), lock=False, sync=False, metasync=False)
+    env = lmdb.open(os.fsencode(path), subdir=False, map_size=_map_size(spec), lock=False, sync=False, metasync=False)
     try:
         txn = env.begin(write=True)
 
@@ -93,7 +99,7 @@ def locate(path: Path) -> Offsets:
     """
     import lmdb  # imported when used
 
-    env = lmdb.open(str(path), subdir=False, readonly=True, lock=False)
+    env = lmdb.open(os.fsencode(path), subdir=False, readonly=True, lock=False)
     try:
         size = env.stat()["psize"]
         with env.begin(buffers=True) as txn:
@@ -114,5 +120,6 @@ FORMAT = Format(
     requires="lmdb",
     write_shard=write_shard,
     locate=locate,
+    footprint=_footprint,
     options=(Option("with-keys", "Also store each picture's path, as key:00000012."),),
 )

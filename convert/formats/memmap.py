@@ -55,4 +55,11 @@ def locate(path: Path) -> Offsets:
     return first + np.arange(shape[0], dtype=np.int64) * row
 
 
-FORMAT = Format(summary="NumPy arrays, mapped into memory", suffix=".npy", requires=None, write_shard=write_shard, locate=locate)
+FORMAT = Format(
+    summary="NumPy arrays, mapped into memory",
+    suffix=".npy",
+    requires=None,
+    write_shard=write_shard,
+    locate=locate,
+    footprint=lambda row: row,
+)

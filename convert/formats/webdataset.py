@@ -31,6 +31,11 @@ def _padding(nbytes: int) -> bytes:
     return bytes(-nbytes % tarfile.BLOCKSIZE)
 
 
+def _footprint(row: int) -> int:
+    """Two members, each a header and its data in blocks; the .npy header takes 128 bytes."""
+    return tarfile.BLOCKSIZE * (3 - (-(row + 128) // tarfile.BLOCKSIZE))
+
+
 @contextmanager
 def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
     """See `convert.contracts.WriteShard`. tarfile makes the headers; the pixels go to the file without another copy."""
@@ -86,5 +91,6 @@ FORMAT = Format(
     requires=None,
     write_shard=write_shard,
     locate=locate,
+    footprint=_footprint,
     options=(Option("with-keys", "Also store each picture's path, in a .json member."),),
 )

@@ -37,13 +37,14 @@ class Recipe:
         Raises:
             UsageError: mean or std on the wrong scale, or too small for the dtype.
         """
-        if max(self.mean) > 1 or max(self.std) > 1:
-            by = ",".join(f"{v / 255:.3f}" for v in self.mean), ",".join(f"{v / 255:.3f}" for v in self.std)
-            raise UsageError(f"--mean and --std are for levels from 0 to 1, not 0 to 255: try --mean {by[0]} --std {by[1]}")
+        wrong = {name: values for name, values in (("mean", self.mean), ("std", self.std)) if max(values) > 1}
+        if wrong:
+            hint = " ".join(f"--{name} {','.join(f'{v / 255:.3f}' for v in values)}" for name, values in wrong.items())
+            raise UsageError(f"--{' and --'.join(wrong)}: levels are from 0 to 1 here, not 0 to 255: try {hint}")
         if min(self.mean) < 0 or min(self.std) <= 0 or not np.isfinite((*self.mean, *self.std)).all():
             raise UsageError("--mean must be from 0 to 1, and --std above 0 and at most 1")
-        if self.dtype != "uint8" and not np.isfinite(level_values(self.mean, self.std, self.dtype)).all():
-            other = "a larger --std, or --dtype uint8" if self.dtype == "float32" else "--dtype float32"
+        if not np.isfinite(level_values(self.mean, self.std, "float32" if self.dtype == "uint8" else self.dtype)).all():
+            other = "--dtype float32" if self.dtype == "float16" else "a larger --std"
             raise UsageError(f"--std {min(self.std)} is so small that normalised values do not fit {self.dtype}: use {other}")
 
 

@@ -38,7 +38,7 @@ def decode(data: bytes) -> Image.Image:
     except MemoryError as error:
         raise RejectError("too_large", "not enough memory to decode it") from error
     except Exception as error:  # OSError, SyntaxError, ValueError, struct.error: Pillow raises almost anything
-        reason = "truncated" if "truncated" in str(error) else "corrupt"
+        reason = "truncated" if "truncated" in str(error).lower() else "corrupt"
         raise RejectError(reason, f"{type(error).__name__}: {error}") from error
 
 

@@ -16,6 +16,8 @@ DTYPES = {"float16": 2, "float32": 4, "uint8": 1}
 SMALLEST = math.ulp(0.0)
 """A std is above 0."""
 LIMIT = 1 << 62
+SLOT = 1 << 16
+"""A shard's address range is rounded up to pages, of at most this size."""
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
@@ -119,6 +121,7 @@ def _checked(fields: dict[str, Any]) -> Manifest:
     shards = tuple(_shard(_table(shard), row) for shard in _list(fields["shards"]))
     count = _whole(fields["count"])
     _need(sum(shard.count for shard in shards) == count, f"shards hold {sum(s.count for s in shards)} rows, count is {count}")
+    _need(sum(shard.bytes + SLOT for shard in shards) <= LIMIT, "shards are larger than any address space")
     target = Target(_text(fields["target"]["kind"], "class", "none"), _whole(fields["target"]["width"], 0, 1))
     _need(len(fields["target"]) == len(dataclasses.fields(Target)), "target has one field too many")
     _need(fields["normalized"] is (dtype != "uint8"), "normalized does not go with dtype")

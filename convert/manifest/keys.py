@@ -10,6 +10,10 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from convert.errors import PrebakeError, printable
+
+Offsets = npt.NDArray[np.int64]
+
 
 class Keys(Sequence[str]):
     """A read-only list of strings that costs no Python object until one is asked for.
@@ -17,8 +21,9 @@ class Keys(Sequence[str]):
     Names that are not UTF-8 come with surrogate escapes, as from `os.fsdecode`.
     """
 
-    def __init__(self, blob: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
-        self._blob, self._offsets = blob, offsets
+    def __init__(self, blob: npt.NDArray[np.uint8], offsets: Offsets, index: Offsets | None = None) -> None:
+        """Key i is `blob[offsets[i] : offsets[i + 1]]`; with `index`, the keys at these places."""
+        self._blob, self._offsets, self._index = blob, offsets, index
 
     @classmethod
     def make(cls, keys: Iterable[str]) -> Keys:
@@ -30,19 +35,30 @@ class Keys(Sequence[str]):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Keys:
-        """Map `keys.bin` and `keys.npy` of a folder."""
-        offsets = np.load(Path(folder, "keys.npy"), mmap_mode="r", allow_pickle=False)
+        """Map `keys.bin` and `keys.npy` of a folder.
+
+        Raises:
+            PrebakeError: they are missing, or are not what `save` writes.
+        """
         path = Path(folder, "keys.bin")
-        blob = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
-        return cls(blob, offsets)
+        try:
+            offsets = np.load(Path(folder, "keys.npy"), mmap_mode="r", allow_pickle=False)
+            blob = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
+        except (OSError, ValueError, EOFError) as error:
+            raise PrebakeError(f"{printable(path)} and keys.npy cannot be read: {printable(error)}") from error
+        whole = offsets.dtype == np.int64 and offsets.ndim == 1 and offsets.size and offsets[0] == 0 and offsets[-1] == blob.size
+        if not whole:
+            raise PrebakeError(f"{printable(path)} and keys.npy do not belong together: damaged, bake again with --overwrite")
+        return cls(np.asarray(blob), np.asarray(offsets))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write `keys.bin` and `keys.npy` into a folder."""
-        self._blob.tofile(Path(folder, "keys.bin"))
-        np.save(Path(folder, "keys.npy"), self._offsets, allow_pickle=False)
+        keys = self if self._index is None else Keys.make(self)
+        keys._blob.tofile(Path(folder, "keys.bin"))  # noqa: SLF001 - one of its own
+        np.save(Path(folder, "keys.npy"), keys._offsets, allow_pickle=False)  # noqa: SLF001
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._offsets) - 1 if self._index is None else len(self._index)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -52,8 +68,13 @@ class Keys(Sequence[str]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = range(len(self))[index]
-        return self._blob[self._offsets[i] : self._offsets[i + 1]].tobytes().decode("utf-8", "surrogateescape")
+        if self._index is not None:
+            i = int(self._index[i])
+        start, stop = int(self._offsets[i]), int(self._offsets[i + 1])
+        if not 0 <= start <= stop <= self._blob.size:
+            raise PrebakeError(f"keys.npy is damaged at row {i}: bake again with --overwrite")
+        return self._blob[start:stop].tobytes().decode("utf-8", "surrogateescape")
 
-    def take(self, indices: npt.NDArray[np.int64]) -> Keys:
-        """The keys at some indices, in their order."""
-        return Keys.make(self[int(i)] for i in indices)
+    def take(self, index: Offsets) -> Keys:
+        """The keys at some places, in their order; nothing is copied."""
+        return Keys(self._blob, self._offsets, index if self._index is None else self._index[index])
