@@ -67,6 +67,16 @@ def test_ctrl_c_ends_all_and_leaves_nothing(source: Path, tmp_path: Path, moment
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_being_ended_from_outside_leaves_nothing(source: Path, tmp_path: Path, number: signal.Signals) -> None:
+    run = start("memmap", source, tmp_path / "out", *RUN)
+    wait_for(lambda: list((tmp_path / "out").glob("shard-*")))
+    run.send_signal(number)
+    assert finish(run, SOON) == (128 + number, ["prebake: ended from outside; nothing unfinished was kept"])
+    wait_for(lambda: not processes(run.pid), SOON)
+    assert not list(tmp_path.iterdir())
+
+
 def test_ctrl_c_pressed_by_an_impatient_user(source: Path, tmp_path: Path) -> None:
     run = start("memmap", source, tmp_path / "out", *RUN)
     wait_for(lambda: list((tmp_path / "out").glob("shard-*")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import lmdb
 import pytest
 from launch import SMALL, bake, prebake, refused, tree
 from pictures import image_folder
@@ -81,3 +82,40 @@ def test_another_bake_is_there(source: Path, done: Path, args: str, says: str) -
 def test_the_pictures_have_changed(done: Path, tmp_path: Path) -> None:
     other = image_folder(tmp_path / "source", {"cat": 3, "dog": 2}, seed=1)
     assert "holds another bake (of other pictures): choose another OUT" in refused(prebake("memmap", other, done, *SMALL))
+
+
+def test_a_users_own_tables_are_no_unfinished_bake(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    for name in ("samples.csv", "targets.npy", "preview.png"):
+        (tmp_path / "mine" / name).write_text("mine")
+    before = tree(tmp_path)
+    for more in ((), ("--overwrite",)):
+        assert "mine holds something else (preview.png): choose" in refused(prebake("memmap", source, tmp_path / "mine", *SMALL, *more))
+    assert tree(tmp_path) == before
+
+
+def test_what_stock_tools_and_file_managers_leave_is_no_obstacle(source: Path, tmp_path: Path) -> None:
+    bake("lmdb", source, tmp_path / "out")
+    lmdb.open(str(tmp_path / "out" / "shard-00000.lmdb"), subdir=False).close()
+    (tmp_path / "out" / ".DS_Store").touch()
+    assert (tmp_path / "out" / "shard-00000.lmdb-lock").exists()
+    assert "nothing to do" in bake("lmdb", source, tmp_path / "out")
+    bake("lmdb", source, tmp_path / "out", "--seed", "1", "--overwrite")
+    assert not (tmp_path / "out" / "shard-00000.lmdb-lock").exists()
+
+
+def test_a_bake_that_lost_a_shard_is_not_whole(source: Path, tmp_path: Path) -> None:
+    bake("hdf5", source, tmp_path / "out")
+    (tmp_path / "out" / "shard-00000.h5").unlink()
+    assert "holds a damaged bake (shard-00000.h5 is missing" in refused(prebake("hdf5", source, tmp_path / "out", *SMALL))
+    bake("hdf5", source, tmp_path / "out", "--overwrite")
+
+
+def test_paths_that_cannot_be_reached(source: Path, done: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    for out in ("loop", "nowhere", "x" * 300, "nowhere/out"):
+        refused(prebake("memmap", source, tmp_path / out, *SMALL))
+        refused(prebake("memmap", tmp_path / out, tmp_path / "out", *SMALL))
+    assert "is a bake already" in refused(prebake("memmap", done, tmp_path / "out", *SMALL))
+    assert {path.name for path in tmp_path.iterdir()} == {"loop", "nowhere"}
