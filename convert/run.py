@@ -48,7 +48,7 @@ def carry_out(
     """Make the bake. When it fails or is interrupted, nothing of it is left in `out`.
 
     Raises:
-        PrebakeError: too many rejects, a disk that is full, a shard that failed twice.
+        PrebakeError: too many rejects, a disk that is full, a shard that failed too often.
     """
     began = time.perf_counter()
     with place(out) as work, _said_as_one_line(out):
