@@ -6,6 +6,7 @@ import errno
 import functools
 import hashlib
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,8 @@ class Packed:
     """Their sources' (height, width), in pixels, upright."""
     rejects: list[tuple[int, str, str]]
     """(item, reason, detail)."""
+    seen: Counter[str]
+    """What was done to the pictures that became rows, before they were resized, and how often."""
 
 
 @functools.lru_cache(maxsize=1)
@@ -95,7 +98,7 @@ def pack(out: Path, number: int) -> Packed:
 def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, list[bytes]]:
     """Bake a shard's items into a file. Also returns the first and the last row's bytes."""
     items = plan.items(number)
-    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [])
+    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], Counter())
     ends: list[bytes] = []
     last: Array | None = None
     spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.labelled)
@@ -104,14 +107,16 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
         with load_format(plan.format).write_shard(partial, spec, plan.options) as add:
             for done, item in enumerate(items.tolist(), 1):
                 key = plan.keys[item]
+                seen = Counter[str]()
                 try:
-                    baked: Baked = bake(read_item(Path(plan.root), key))
+                    baked: Baked = bake(read_item(Path(plan.root), key), seen)
                 except RejectError as error:
                     packed.rejects.append((item, error.reason, error.detail))
                 else:
                     last = baked.row
                     add(Sample(key, last, None if plan.labels is None else int(plan.labels[item])))
                     packed.items.append(item)
+                    packed.seen.update(seen)
                     packed.sizes.append((baked.height, baked.width))
                     if not ends:
                         ends.append(last.tobytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -112,19 +113,27 @@ def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
     raise PrebakeError(f"{printable(out)}: disk has {human(free)} free, and this bake needs {human(need)}. {what}")
 
 
+def _tally(title: str, counts: Counter[str]) -> str:
+    """How often each, over as many lines of 80 columns as it takes."""
+    text = f"{title}: {', '.join(f'{what} {count:,}' for what, count in sorted(counts.items()))}"
+    return "\n".join(textwrap.wrap(text, 80, subsequent_indent="    "))
+
+
 def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float) -> str:
     """The block that is shown when the bake is complete."""
     rejects = Counter(reason for done in packed for _, reason, _ in done.rejects)
     rejected = sum(rejects.values())
     candidates = manifest.count + rejected
-    why = f" ({', '.join(f'{count} {reason}' for reason, count in sorted(rejects.items()))}; see rejects.csv)" if rejects else ""
     stored = sum(shard.bytes for shard in manifest.shards) + sum(file.bytes for file in manifest.files)
     rate = f"{seconds:.1f} s, {candidates / max(seconds, 1e-9):,.0f} pictures/s"
+    done_to = sum((done.seen for done in packed), Counter[str]())
     classes = counted(len(manifest.classes), "class") if manifest.classes else "no labels"
     drawn = any(file.name == "preview.png" for file in manifest.files)
     return "\n".join(
         [
-            f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected{why}",
+            f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected",
+            *([_tally("rejected, see rejects.csv", rejects)] if rejects else []),
+            *([_tally("among the written", done_to)] if done_to else []),
             f"{classes}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
             f"in {printable(out)}: samples.csv says which picture is where{', preview.png shows some' if drawn else ''}",
             *([] if importlib.util.find_spec("torch") else ["to read it, install torch: make install, or pip install 'prebake[train]'"]),

@@ -28,7 +28,7 @@ def test_a_broken_picture_is_left_out_and_said(tmp_path: Path) -> None:
     rejects = {row["key"]: (row["reason"], row["detail"]) for row in rows(tmp_path / "out" / "rejects.csv")}
     assert {key: reason for key, (reason, _) in rejects.items()} == {"ape/page.jpg": "not_an_image", "dog/half.jpg": "truncated"}
     assert all(detail for _, detail in rejects.values())
-    assert "9 pictures = 7 written + 2 rejected (1 not_an_image, 1 truncated; see rejects.csv)" in printed
+    assert "9 pictures = 7 written + 2 rejected\nrejected, see rejects.csv: not_an_image 1, truncated 1\n" in printed
     assert set(labels(tmp_path / "out").values()) == {1, 2}
     assert read_manifest(tmp_path / "out").classes == ("ape", "cat", "dog")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +47,7 @@ def rejected(data: bytes) -> None:
 
 @NAMES
 def test_a_whole_file_is_accepted(name: str) -> None:
-    judge(WHOLE[name])
+    judge(WHOLE[name], Counter())
     accepted(WHOLE[name], WHOLE[name])
     assert (decode_strict(WHOLE[name]) is None) == (name == "CMYK")
 
@@ -59,7 +61,7 @@ def test_a_cut_file_is_rejected(name: str, percent: int) -> None:
     rejected(cut)
     rejected(cut + EOI)  # as a careless tool ends it
     with pytest.raises(RejectError):
-        judge(cut)
+        judge(cut, Counter())
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB"])
@@ -129,3 +131,24 @@ def test_the_end_of_the_scans_is_the_last_marker_not_the_thumbnails(name: str) -
 @pytest.mark.parametrize("rest", [b"", b"\xff", b"\xff\xe1", b"\xff\xe1\0", b"\xff\xe1\xff\xff and no more", b"\xff\xff\xff"])
 def test_the_end_of_next_to_nothing_is_its_length(rest: bytes) -> None:
     assert end_of_scans(b"\xff\xd8" + rest) == 2 + len(rest)
+
+
+@pytest.mark.parametrize("options", [{}, {"optimize": True}, {"subsampling": "4:4:4"}], ids=str)
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95])
+def test_zeros_in_place_of_coded_data_are_rejected(options: dict[str, Any], share: float) -> None:
+    for seed in range(5):
+        whole = jpeg(photo(seed, 200, 150), **options)
+        cut = int(len(whole) * share)
+        rejected(whole[:cut] + bytes(len(whole) - cut))
+        rejected(whole[:cut] + bytes(len(whole) - cut) + EOI)
+        if share < 0.9:
+            rejected(whole[:cut] + bytes(len(whole) - cut - 100) + whole[-100:])
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+@pytest.mark.parametrize("level", [0, 128, 255])
+def test_flat_pictures_are_whole(mode: str, level: int) -> None:
+    for options in ({}, {"optimize": True}, {"progressive": True}, {"optimize": True, "subsampling": "4:4:4"}):
+        picture = photo(1, 1600, 800).convert(mode)
+        picture.paste(Image.new(mode, (800, 1500), (level,) * len(mode)), (0, 100))
+        accepted(jpeg(picture, **options), jpeg(picture, **options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,13 +67,13 @@ class Bake:
         self._recipe = recipe
         self._normalise = Normalise(recipe.pixels, recipe.mean, recipe.std)
 
-    def __call__(self, data: bytes) -> Baked:
-        """Decode, upright, colour, resize, normalise.
+    def __call__(self, data: bytes, seen: Counter[str] | None = None) -> Baked:
+        """Decode, upright, colour, resize, normalise; `seen` counts what was done.
 
         Raises:
             RejectError: the picture cannot be baked.
         """
-        picture = decode(data)
+        picture = decode(data, seen)
         fitted, placement = fit(picture, self._recipe.size, self._recipe.resize, self._recipe.filter)
         row = self._normalise(np.asarray(fitted))
         return Baked(row, picture.height, picture.width, placement)

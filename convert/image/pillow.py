@@ -17,4 +17,5 @@ def pillow_versions() -> dict[str, str]:
         "variant": "Pillow-SIMD" if is_simd() else "Pillow",
         "libjpeg": str(features.version("libjpeg_turbo") or features.version("jpg")),
         "simplejpeg": str(simplejpeg.__version__),
+        "littlecms": str(features.version("littlecms2") or "none"),
     }

@@ -1,5 +1,7 @@
 """Turns a picture the way its EXIF orientation says."""
 
+from collections import Counter
+
 from PIL import Image
 
 ORIENTATION = 0x0112
@@ -30,6 +32,9 @@ def orientation(picture: Image.Image) -> int:
     return value if value in TURNS else 1
 
 
-def upright(picture: Image.Image, value: int) -> Image.Image:
-    """The picture with an orientation applied."""
-    return picture.transpose(TURNS[value]) if value in TURNS else picture
+def upright(picture: Image.Image, value: int, seen: Counter[str]) -> Image.Image:
+    """The picture with an orientation applied; counted."""
+    if value not in TURNS:
+        return picture
+    seen["turned upright"] += 1
+    return picture.transpose(TURNS[value])
