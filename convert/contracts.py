@@ -100,7 +100,7 @@ class Format:
     write_shard: WriteShard
     locate: Callable[[Path], Offsets]
     """At which offset in the file each row's stored pixels begin."""
-    footprint: Callable[[int], int]
+    footprint: Callable[[int, Options], int]
     """Bytes that a row of so many bytes takes in a shard, with all that belongs to it."""
     options: tuple[Option, ...] = ()
 

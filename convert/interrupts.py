@@ -21,12 +21,22 @@ class EndedError(KeyboardInterrupt):
         self.number = number
 
 
+_ended: list[int] = []
+
+
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     """Cleaning up takes a moment: an impatient second Ctrl-C must not stop it halfway."""
     del frame
+    _ended.append(number)
     for ending in ENDING:
         signal.signal(ending, signal.SIG_IGN)
     raise EndedError(number)
+
+
+def heed() -> None:
+    """Raise EndedError again if it was raised where Python drops it: in a destructor or a weak reference's callback."""
+    if _ended:
+        raise EndedError(_ended[0])
 
 
 def end_once() -> None:
@@ -43,15 +53,13 @@ def signals_held_back() -> Iterator[None]:
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
-    before = {ending: signal.signal(ending, lambda number, frame: came.append((number, frame))) for ending in ENDING}
+    before = {ending: handler for ending in ENDING if callable(handler := signal.getsignal(ending))}
+    for ending in before:
+        signal.signal(ending, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
         for ending, handler in before.items():
             signal.signal(ending, handler)
-        if came:
-            handler = before[signal.Signals(came[0][0])]
-            if callable(handler):
-                handler(*came[0])
-            elif handler == signal.SIG_DFL:
-                signal.raise_signal(came[0][0])
+        for number, frame in came:
+            before[signal.Signals(number)](number, frame)

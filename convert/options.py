@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +22,9 @@ class Folder(click.Path):
         """See Click."""
         if not str(value):
             self.fail("an empty path", param, ctx)
-        return super().convert(str(Path(value).expanduser()), param, ctx)
+        with suppress(RuntimeError):  # ~somebody: no such user, so it is a name like any other
+            value = str(Path(value).expanduser())
+        return super().convert(value, param, ctx)
 
 
 FOLDER = Folder(path_type=Path)

@@ -1,5 +1,6 @@
 """The folder that a bake goes to: what it holds before, and what becomes of it when a run fails."""
 
+import functools
 import os
 import re
 import shutil
@@ -10,14 +11,19 @@ from pathlib import Path
 from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST, Manifest, read_manifest
 from convert.plan import WORK, Plan
-
-OURS = re.compile(
-    r"shard-\d{5,}\.\w+(-lock|\.\d+(\.layout)?\.partial)?|manifest\.json(\.\d+\.partial)?|(targets|offsets|sizes|keys)\.npy|keys\.bin"
-    r"|(samples|rejects)\.csv|preview\.png|\.prebake"
-)
+from convert.registry import format_names, load_format
 
 JUNK = (".DS_Store", "Thumbs.db", "desktop.ini")
 """What file managers leave in a folder that was looked at."""
+
+
+@functools.cache
+def _ours() -> re.Pattern[str]:
+    """The names that a bake's files have, in any format, with what LMDB's library leaves beside them."""
+    suffixes = "|".join(re.escape(load_format(name).suffix) for name in format_names())
+    shards = rf"shard-\d{{5,}}({suffixes})(-lock|\.\d+(\.layout)?\.partial)?"
+    beside = r"manifest\.json(\.\d+\.partial)?|(targets|offsets|sizes|keys)\.npy|keys\.bin|(samples|rejects)\.csv|preview\.png"
+    return re.compile(f"{shards}|{beside}|{re.escape(WORK)}")
 
 
 def check_place(out: Path, source: Path) -> None:
@@ -40,15 +46,10 @@ def finished(out: Path, plan: Plan, overwrite: bool) -> Manifest | None:
     Raises:
         PrebakeError: another bake, an unfinished one, or something else is there.
     """
-    names = sorted(path.name for path in out.iterdir()) if out.exists() else []
-    ours = WORK in names or {MANIFEST, "keys.bin"} <= set(names)
-    foreign = [name for name in names if not (ours and OURS.fullmatch(name)) and name not in JUNK]
-    if foreign:
-        name = min(foreign, key=lambda name: bool(OURS.fullmatch(name)))
-        raise PrebakeError(f"OUT {printable(out)} holds something else ({printable(name)}): choose an empty or a new folder")
+    ours = _look(out)
     if not ours or overwrite:
         return None
-    if MANIFEST not in names:
+    if not (out / MANIFEST).exists():
         raise PrebakeError(f"OUT {printable(out)} holds an unfinished bake: add --overwrite to start it again")
     there = read_manifest(out)
     if there.plan != plan.fingerprint:
@@ -60,6 +61,31 @@ def finished(out: Path, plan: Plan, overwrite: bool) -> Manifest | None:
             raise PrebakeError(f"OUT {printable(out)} holds a damaged bake ({name} is missing or was changed): add --overwrite")
     shutil.rmtree(out / WORK, ignore_errors=True)  # of a run that was ended after its last step
     return there
+
+
+def _look(out: Path) -> bool:
+    """Whether a bake is there, finished or not.
+
+    Raises:
+        PrebakeError: something else is there, which is not ours to remove.
+    """
+    names = sorted(path.name for path in out.iterdir()) if out.exists() else []
+    ours = WORK in names or {MANIFEST, "keys.bin"} <= set(names) or _readable(out)
+    known = {name for name in names if _ours().fullmatch(name) and (name == WORK or not (out / name).is_dir())} if ours else set()
+    foreign = [name for name in names if name not in known and name not in JUNK]
+    if foreign:
+        name = min(foreign, key=lambda name: bool(_ours().fullmatch(name)))
+        raise PrebakeError(f"OUT {printable(out)} holds something else ({printable(name)}): choose an empty or a new folder")
+    return ours
+
+
+def _readable(out: Path) -> bool:
+    """Whether a bake's manifest is there, whatever else was lost."""
+    try:
+        read_manifest(out)
+    except PrebakeError:
+        return False
+    return True
 
 
 def _difference(there: Manifest, plan: Plan) -> str:
@@ -95,18 +121,17 @@ def held(out: Path) -> int:
 def sweep(out: Path) -> None:
     """Remove what a killed worker left half written."""
     for path in out.glob("shard-*.partial"):
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 def _clear(out: Path) -> None:
     """Remove a bake: the manifest first, so that what is left never looks whole; the work folder last, by which it is known as ours."""
     names = sorted((path.name for path in out.iterdir()), key=lambda name: (name != MANIFEST, name == WORK))
-    for name in filter(OURS.fullmatch, names):
-        path = out / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+    for name in filter(_ours().fullmatch, names):
+        if name == WORK:
+            shutil.rmtree(out / name)
         else:
-            path.unlink()
+            (out / name).unlink()
 
 
 @contextmanager
@@ -114,12 +139,15 @@ def place(out: Path) -> Iterator[Path]:
     """The folder, emptied, with its work folder, for the time of a run; when the run fails, nothing of it is left.
 
     Raises:
-        PrebakeError: the folder cannot be made.
+        PrebakeError: the folder cannot be made, or holds something else.
     """
+    if out.is_dir():
+        _look(out)
     made = [path for path in (out, *out.absolute().parents) if not path.exists()]
     try:
         try:
             out.mkdir(parents=True, exist_ok=True)
+            (out / WORK).mkdir(exist_ok=True)  # the mark, before anything goes: what a `kill -9` leaves is known as ours
             _clear(out)
             (out / WORK).mkdir()
         except OSError as error:

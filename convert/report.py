@@ -47,7 +47,7 @@ def needed(plan: Plan) -> int:
 
 def _needed(plan: Plan, row: int) -> int:
     count = len(plan.keys)
-    return count * (load_format(plan.format).footprint(row) + BESIDE) + plan.shards * SHARD + min(count, THUMBS) * THUMB
+    return count * (load_format(plan.format).footprint(row, plan.options) + BESIDE) + plan.shards * SHARD + min(count, THUMBS) * THUMB
 
 
 def _dropped(plan: Plan) -> tuple[float, int]:
@@ -75,7 +75,8 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     """The block that is shown before the first byte is written."""
     recipe = plan.recipe
     height, width = recipe.size
-    free, ram, need = free_disk(out or Path()), memory(), len(plan.keys) * load_format(plan.format).footprint(recipe.pixels.nbytes)
+    free, ram = free_disk(out or Path()), memory()
+    need = len(plan.keys) * load_format(plan.format).footprint(recipe.pixels.nbytes, plan.options)
     dropped, looked = _dropped(plan)
     crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" ({looked} looked at)" if looked < len(plan.keys) else "")
     ignored = [f"{what}: {count:,}" for what, count in sorted(source.ignored.items())]

@@ -62,8 +62,8 @@ def resolve(request: Request) -> tuple[Plan, Source]:
     if names is not None:
         _check_classes(source, names, request.like or request.classes)
     count = len(source.keys)
-    total = count * recipe.pixels.nbytes
-    shards = request.shards or (-(-total // request.shard_size) if request.shard_size else shard_count(count, recipe.pixels.nbytes))
+    row = recipe.pixels.nbytes
+    shards = request.shards or (-(-count // max(1, request.shard_size // row)) if request.shard_size else shard_count(count, row))
     plan = make_plan(
         source,
         format=request.format,

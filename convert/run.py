@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from convert import progress
 from convert.contracts import Outcome
 from convert.errors import NotStartedError, PrebakeError, WorkerDiedError, printable
 from convert.finish import commit, finish
+from convert.interrupts import heed
 from convert.manifest import Manifest
 from convert.output import place, sweep
 from convert.pack import FULL, PROGRESS, Packed, pack
@@ -50,6 +52,8 @@ def carry_out(
     Raises:
         PrebakeError: too many rejects, a disk that is full, a shard that failed too often.
     """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing itself sees it
+        raise PrebakeError('a worker is importing the script that bakes: put the call under `if __name__ == "__main__":`')
     began = time.perf_counter()
     with place(out) as work, _said_as_one_line(out):
         plan.save(work)
@@ -102,6 +106,7 @@ def _shards(plan: Plan, out: Path, tick: Callable[[], None], *, workers: int, ex
         again = []
         with closing(load_executor(executor)(functools.partial(pack, out), todo, workers)) as outcomes:
             for outcome in outcomes:
+                heed()
                 tick()
                 if outcome is None:
                     continue

@@ -79,18 +79,16 @@ class BakedDataset(Contents, Dataset[Any]):
             raise PrebakeError(f"dtype={dtype!r}: normalised values need one of torch's floating types; image(i) gives 8-bit levels")
         return options | {"augment": augment}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> tuple[dict[str, Any], Path, str]:
         """What a pickle or a copy holds: no handle and no address; the bake is opened again."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_rows", "targets")} | {
-            "_folder": self._rows.folder,
-            "_plan": self._rows.manifest.plan,
-        }
+        own = {name: value for name, value in self.__dict__.items() if name not in ("_rows", "targets")}
+        return own, self._rows.folder, self._rows.manifest.plan
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._rows, plan = Rows(state.pop("_folder")), state.pop("_plan")
-        self.__dict__.update(state)
+    def __setstate__(self, state: tuple[dict[str, Any], Path, str]) -> None:
+        own, folder, plan = state
+        self.__dict__.update(own, _rows=Rows(folder))
         if self._rows.manifest.plan != plan:
-            raise PrebakeError(f"{printable(self._rows.folder)} was baked anew since this data set was opened: open it again")
+            raise PrebakeError(f"{printable(folder)} was baked anew since this data set was opened: open it again")
 
     @property
     def transform(self) -> Transform | None:
@@ -126,7 +124,10 @@ class BakedDataset(Contents, Dataset[Any]):
 
     def __getitem__(self, index: SupportsIndex | list[int]) -> Any:
         if isinstance(index, list):  # a batch at once: DataLoader(batch_size=None, sampler=BatchSampler(...))
-            return default_collate(list(self.__getitems__(index)))
+            samples = self.__getitems__(index)
+            if isinstance(samples, Samples):  # ready, and channels_last
+                return samples.batch if self._rows.labelled or self._options["return_index"] else samples.batch[0]
+            return default_collate(samples)
         place = self._place([index])
         transform = self._options["transform"]
         if transform:

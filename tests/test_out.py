@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import lmdb
 import pytest
+from conftest import bake as bake_here
 from launch import SMALL, bake, prebake, refused, tree
 from pictures import image_folder
+
+from convert.errors import PrebakeError
+from readers import open_dataset
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +125,45 @@ def test_paths_that_cannot_be_reached(source: Path, done: Path, tmp_path: Path) 
         refused(prebake("memmap", tmp_path / out, tmp_path / "out", *SMALL))
     assert "is a bake already" in refused(prebake("memmap", done, tmp_path / "out", *SMALL))
     assert {path.name for path in tmp_path.iterdir()} == {"loop", "nowhere"}
+
+
+def test_overwrite_removes_the_bake_alone(source: Path, tmp_path: Path) -> None:
+    for name in ("shard-00000.txt", "shard-00001.backup/notes", "targets.npy/notes"):
+        bake("memmap", source / "cat", tmp_path / "out")
+        mine = tmp_path / "out" / name
+        mine.parent.mkdir(exist_ok=True)
+        mine.write_text("mine")
+        refused(prebake("memmap", source, tmp_path / "out", *SMALL, "--overwrite"))
+        with pytest.raises(PrebakeError, match="holds something else"):
+            bake_here(source, tmp_path / "out", size=(16, 16))
+        assert mine.read_text() == "mine"
+        shutil.rmtree(tmp_path / "out")
+
+
+def test_a_bake_that_lost_its_keys_can_be_made_again(source: Path, tmp_path: Path) -> None:
+    bake("memmap", source, tmp_path / "out")
+    (tmp_path / "out" / "keys.bin").unlink()
+    with pytest.raises(PrebakeError, match=r"keys\.bin is missing: .*--overwrite"):
+        open_dataset(tmp_path / "out")
+    bake("memmap", source, tmp_path / "out", "--overwrite")
+
+
+def test_clearing_that_was_cut_off_can_be_taken_up(source: Path, tmp_path: Path) -> None:
+    bake("memmap", source, tmp_path / "out", "--shards", "4")
+    code = """
+import os, pathlib, sys
+from convert.__main__ import main
+unlink, left = pathlib.Path.unlink, [3]
+def cut_off(path, *args, **kwargs):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), 9)
+    unlink(path, *args, **kwargs)
+pathlib.Path.unlink = cut_off
+main()
+"""
+    killed = prebake("memmap", source, tmp_path / "out", *SMALL, "--overwrite", "--seed", "1", command=(sys.executable, "-c", code))
+    assert killed.returncode == -9
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    assert "unfinished bake: add --overwrite" in refused(prebake("memmap", source, tmp_path / "out", *SMALL))
+    bake("memmap", source, tmp_path / "out", "--overwrite")

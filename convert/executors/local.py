@@ -43,9 +43,10 @@ def _context(module: str) -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([module])
-    resource_tracker.ensure_running()  # which unblocks Ctrl-C when it starts: so before
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # a terminal that goes away tells all its processes: they end by us
     try:
+        resource_tracker.ensure_running()  # which unblocks Ctrl-C when it starts: so before
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

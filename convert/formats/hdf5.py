@@ -141,6 +141,6 @@ FORMAT = Format(
     requires="h5py",
     write_shard=write_shard,
     locate=locate,
-    footprint=lambda row: row + LABEL,
+    footprint=lambda row, _: row + LABEL,
     options=(Option("with-keys", "Also store the pictures' paths, as a data set called keys."),),
 )

@@ -28,9 +28,9 @@ COMMIT = 64 << 20
 PAGE = os.sysconf("SC_PAGESIZE")
 
 
-def _footprint(row: int) -> int:
+def _footprint(row: int, options: Options) -> int:
     """A value of more than half a page has pages of its own, behind a header; keys and labels fill B-tree pages to two thirds or so."""
-    small = 128
+    small = 256 if options.get("with_keys") else 128
     return row + small if row < PAGE // 2 - small else -(-(row + 16) // PAGE) * PAGE + small
 
 

@@ -61,5 +61,5 @@ FORMAT = Format(
     requires=None,
     write_shard=write_shard,
     locate=locate,
-    footprint=lambda row: row,
+    footprint=lambda row, _: row,
 )

@@ -31,9 +31,10 @@ def _padding(nbytes: int) -> bytes:
     return bytes(-nbytes % tarfile.BLOCKSIZE)
 
 
-def _footprint(row: int) -> int:
-    """Two members, each a header and its data in blocks; the .npy header takes 128 bytes."""
-    return tarfile.BLOCKSIZE * (3 - (-(row + 128) // tarfile.BLOCKSIZE))
+def _footprint(row: int, options: Options) -> int:
+    """Members are a header and data, in blocks of 512 bytes; the .npy header takes 128."""
+    small = 4 if options.get("with_keys") else 2
+    return tarfile.BLOCKSIZE * (1 + small - (-(row + 128) // tarfile.BLOCKSIZE))
 
 
 @contextmanager
