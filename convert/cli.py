@@ -71,14 +71,23 @@ def _request(format: str, given: dict[str, Any]) -> Any:
     )
 
 
+def _already_there(plan: Any, out: Path, overwrite: bool) -> bool:
+    """Whether the very same bake is there; says so."""
+    from convert.output import finished  # `--help` must start at once
+
+    there = finished(out, plan, overwrite) is not None
+    if there:
+        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+    return there
+
+
 def _bake(name: str, given: dict[str, Any]) -> None:
     from convert import machine, output, report, run  # `--help` must start at once
     from convert.request import resolve
 
     plan, source = resolve(_request(name, given))
     out: Path = given["out"]
-    if output.finished(out, plan, given["overwrite"]):
-        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+    if _already_there(plan, out, given["overwrite"]):
         return
     click.echo(report.plan_block(plan, source, out))
     report.check_room(plan, out, output.held(out))
@@ -102,9 +111,7 @@ def plan_command(**given: Any) -> None:
     plan, source = resolve(_request(given["format"], given))
     out = given["out"]
     click.echo(report.plan_block(plan, source, out))
-    if out is not None and output.finished(out, plan, given["overwrite"]):
-        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
-    else:
+    if out is None or not _already_there(plan, out, given["overwrite"]):
         report.check_room(plan, out or Path(), output.held(out) if out else 0)
 
 

@@ -17,6 +17,7 @@ from convert.machine import free_disk, memory
 from convert.manifest import Manifest
 from convert.pack import Packed
 from convert.plan import Plan
+from convert.preview import CLASSES, COLUMNS, PREVIEW
 from convert.registry import load_format
 from convert.source import Source, read_item
 
@@ -24,8 +25,8 @@ LOOK = 200
 """Pictures whose headers are read to say what a crop drops."""
 SHARD = 16 << 10
 """Bytes of a shard without its rows."""
-THUMBS, THUMB = 192, 24 << 10
-"""Pictures on the contact sheet, at most, and the bytes of one."""
+THUMB = 24 << 10
+"""Bytes of a picture on the contact sheet."""
 BESIDE = 256
 """Bytes of a row in the tables: keys, labels, samples.csv."""
 ALTERNATIVES = [(dtype, share) for share in (1, 0.875, 0.75, 0.5, 0.25) for dtype in ("float32", "float16", "uint8")]
@@ -40,14 +41,14 @@ def human(nbytes: float) -> str:
     return f"{nbytes:.0f} {unit}" if unit == "bytes" else f"{nbytes:.1f} {unit}"
 
 
-def needed(plan: Plan) -> int:
-    """Bytes on disk, shards and all that lies beside them."""
-    return _needed(plan, plan.recipe.pixels.nbytes)
-
-
 def _needed(plan: Plan, row: int) -> int:
+    """Bytes on disk for rows of so many bytes: shards and all that lies beside them."""
     count = len(plan.keys)
-    return count * (load_format(plan.format).footprint(row, plan.options) + BESIDE) + plan.shards * SHARD + min(count, THUMBS) * THUMB
+    return (
+        count * (load_format(plan.format).footprint(row, plan.options) + BESIDE)
+        + plan.shards * SHARD
+        + min(count, COLUMNS * CLASSES) * THUMB
+    )
 
 
 def _dropped(plan: Plan) -> tuple[float, int]:
@@ -100,7 +101,7 @@ def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
     Raises:
         PrebakeError: it has not; lists what would fit.
     """
-    free, need = free_disk(out) + freed, needed(plan)
+    free, need = free_disk(out) + freed, _needed(plan, plan.recipe.pixels.nbytes)
     if need <= free:
         return
     height, width = plan.recipe.size
@@ -129,14 +130,14 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
     rate = f"{seconds:.1f} s, {candidates / max(seconds, 1e-9):,.0f} pictures/s"
     done_to = sum((done.seen for done in packed), Counter[str]())
     classes = counted(len(manifest.classes), "class") if manifest.classes else "no labels"
-    drawn = any(file.name == "preview.png" for file in manifest.files)
+    drawn = any(file.name == PREVIEW for file in manifest.files)
     return "\n".join(
         [
             f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected",
             *([_tally("rejected, see rejects.csv", rejects)] if rejects else []),
             *([_tally("among the written", done_to)] if done_to else []),
             f"{classes}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
-            f"in {printable(out)}: samples.csv says which picture is where{', preview.png shows some' if drawn else ''}",
+            f"in {printable(out)}: samples.csv says which picture is where{f', {PREVIEW} shows some' if drawn else ''}",
             *([] if importlib.util.find_spec("torch") else ["to read it, install torch: make install, or pip install 'prebake[train]'"]),
             "",
             "    from readers import open_dataset",

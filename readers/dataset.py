@@ -60,7 +60,7 @@ class BakedDataset(Contents, Dataset[Any]):
         super().__init__(Rows(Path(path).absolute()))
         manifest = self._rows.manifest
         if self.FORMAT not in (None, manifest.format):
-            right = next((c.__name__ for c in BakedDataset.__subclasses__() if manifest.format == c.FORMAT), "open_dataset")
+            right = class_for(manifest.format).__name__
             raise PrebakeError(f"{printable(path)} is a bake in the format {manifest.format}: use {right}, or open_dataset for any format")
         given = {"augment": augment, "transform": transform, "return_index": return_index, "dtype": dtype}
         self._options: dict[str, Any] = self._checked(given)
@@ -126,7 +126,7 @@ class BakedDataset(Contents, Dataset[Any]):
         if isinstance(index, list):  # a batch at once: DataLoader(batch_size=None, sampler=BatchSampler(...))
             samples = self.__getitems__(index)
             if isinstance(samples, Samples):  # ready, and channels_last
-                return samples.batch if self._rows.labelled or self._options["return_index"] else samples.batch[0]
+                return samples.batch if len(samples.batch) > 1 else samples.batch[0]
             return default_collate(samples)
         place = self._place([index])
         transform = self._options["transform"]
@@ -154,6 +154,11 @@ class BakedDataset(Contents, Dataset[Any]):
         if self._options["return_index"]:
             columns.append(torch.tensor([range(len(self))[index] for index in indices], dtype=torch.int64, device="cpu"))
         return Samples(images, *columns)
+
+
+def class_for(format: str) -> type[BakedDataset]:
+    """The class that opens bakes of a format; a format without one of its own is read by the base class, as all are."""
+    return next((kind for kind in BakedDataset.__subclasses__() if format == kind.FORMAT), BakedDataset)
 
 
 def _private(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from convert.errors import PrebakeError, printable
 from convert.manifest import read_manifest
-from readers.dataset import BakedDataset
+from readers.dataset import BakedDataset, class_for
 
 
 def open_dataset(
@@ -34,5 +34,4 @@ def open_dataset(
         for name, (here, there) in pairs.items():
             if here != there:
                 raise PrebakeError(f"{printable(path)} has other {name} than {other!r}: bake it again with --like")
-    kind = next((c for c in BakedDataset.__subclasses__() if manifest.format == c.FORMAT), BakedDataset)
-    return kind(path, **options)
+    return class_for(manifest.format)(path, **options)

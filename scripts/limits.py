@@ -20,9 +20,7 @@ import measure_convert  # noqa: E402
 import measure_readers  # noqa: E402
 import measure_start  # noqa: E402
 
-from convert.machine import free_disk  # noqa: E402
-from convert.request import Request, resolve  # noqa: E402
-from convert.run import carry_out  # noqa: E402
+from convert.machine import cores, free_disk  # noqa: E402
 
 LIMITS = {
     "convert_vs_decode": ("at least", 0.70),
@@ -39,15 +37,10 @@ def _memory() -> Path:
     return shm if shm.is_dir() and free_disk(shm) > NEEDED else Path(tempfile.gettempdir())
 
 
-def _bake(links: Path, out: Path) -> Path:
-    plan, _ = resolve(Request(source=links, out=out, format="memmap", recipe={"size": (256, 256), "dtype": "float16"}))
-    carry_out(plan, out, workers=2, preview=False, quiet=True)
-    return out
-
-
 def _measure(pictures: Path, work: Path, rounds: int) -> dict[str, Any]:
     found: dict[str, Any] = {"start": measure_start.measure(work, rounds), "convert": measure_convert.measure(pictures, work, rounds)}
-    found["readers"] = measure_readers.measure(_bake(work / "links", work / "baked"), rounds)
+    measure_convert.bake(work / "links", work / "baked", "memmap", cores())
+    found["readers"] = measure_readers.measure(work / "baked", rounds)
     found["machine"] = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),

@@ -15,22 +15,23 @@ from convert.image.pillow import pillow_versions
 from convert.machine import cores
 from convert.registry import format_names
 from convert.request import Request, resolve
-from convert.run import carry_out
+from convert.run import Result, carry_out
+from convert.source import scan
 
 SIZE = 256
 CHUNK = 50
+PICTURES = 2000
 
 
-def link_pictures(source: Path, folder: Path, copies: int) -> list[Path]:
-    """A class tree of links to the pictures below `source`, each several times, so that starting up does not count for much."""
-    files = sorted(path for path in source.rglob("*") if path.is_file() and not path.name.startswith("."))
+def link_pictures(source: Path, folder: Path) -> list[Path]:
+    """A class tree of links to the pictures below `source`, each so often that starting up does not count for much."""
+    keys = scan(source).keys
     links = []
-    for path in files:
-        place = folder / path.parent.name
-        place.mkdir(parents=True, exist_ok=True)
-        for copy in range(copies):
-            link = place / f"{copy}-{path.name}"
-            link.symlink_to(path.resolve())
+    for key in keys:
+        for copy in range(max(1, PICTURES // len(keys))):
+            link = (folder / key).with_name(f"{copy}-{Path(key).name}")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to((source / key).resolve())
             links.append(link)
     return links
 
@@ -51,13 +52,16 @@ def _decode_rate(links: list[Path], workers: int) -> float:
     return len(links) / (time.perf_counter() - began)
 
 
-def _bake_rate(source: Path, out: Path, format: str, workers: int) -> float:
+def bake(source: Path, out: Path, format: str, workers: int) -> Result:
+    """Bake as the limits are stated: float16 rows of 256 x 256."""
     plan, _ = resolve(Request(source=source, out=out, format=format, recipe={"size": (SIZE, SIZE), "dtype": "float16"}))
-    began = time.perf_counter()
-    result = carry_out(plan, out, workers=workers, quiet=True)
-    seconds = time.perf_counter() - began
+    return carry_out(plan, out, workers=workers, quiet=True)
+
+
+def _bake_rate(source: Path, out: Path, format: str, workers: int) -> float:
+    result = bake(source, out, format, workers)
     shutil.rmtree(out)
-    return result.manifest.count / seconds
+    return result.manifest.count / result.seconds
 
 
 def measure(pictures: Path, memory: Path, rounds: int) -> dict[str, object]:
@@ -66,8 +70,7 @@ def measure(pictures: Path, memory: Path, rounds: int) -> dict[str, object]:
     A whole bake is timed, from starting the workers to the manifest, contact sheet included. The two take turns; medians.
     """
     workers = cores()
-    files = sum(1 for path in pictures.rglob("*") if path.is_file())
-    links = link_pictures(pictures, memory / "links", max(1, 2000 // files))
+    links = link_pictures(pictures, memory / "links")
     rates: dict[str, list[float]] = {"decode": [], **{name: [] for name in format_names()}}
     for _ in range(rounds):
         rates["decode"].append(_decode_rate(links, workers))

@@ -1,7 +1,15 @@
 """One module for each container; each exports FORMAT."""
 
+import io
 import os
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from convert.contracts import Pixels
+
+NPY_HEADER = 128
+"""Bytes of a .npy header, version 1.0, for any array of rows: padded to 64 bytes, and never longer."""
 
 
 def write_all(fd: int, data: Any) -> None:
@@ -13,3 +21,19 @@ def write_all(fd: int, data: Any) -> None:
     rest = memoryview(data).cast("B")
     while rest:
         rest = rest[os.write(fd, rest) :]
+
+
+def npy_header(pixels: Pixels, *lead: int) -> bytes:
+    """The .npy header of an array of shape (*lead, H, W, C)."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": pixels.numpy.str, "fortran_order": False, "shape": (*lead, *pixels.shape)})
+    if buffer.tell() != NPY_HEADER:
+        raise AssertionError(f"a .npy header of {buffer.tell()} bytes")
+    return buffer.getvalue()
+
+
+def read_npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of the array whose header the file stands at; afterwards it stands at the array's first byte."""
+    np.lib.format.read_magic(file)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    return shape, dtype

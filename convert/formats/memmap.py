@@ -6,7 +6,6 @@
 `np.load(path, mmap_mode="r")` reads it. Labels are in the data set's `targets.npy`.
 """
 
-import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,18 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from convert.contracts import Add, Format, Offsets, Options, Pixels, Sample, ShardSpec
-from convert.formats import write_all
-
-HEADER = 128
-
-
-def _header(pixels: Pixels, count: int) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, {"descr": pixels.numpy.str, "fortran_order": False, "shape": (count, *pixels.shape)})
-    if buffer.tell() != HEADER:
-        raise AssertionError(f"a .npy header of {buffer.tell()} bytes")
-    return buffer.getvalue()
+from convert.contracts import Add, Format, Offsets, Options, Sample, ShardSpec
+from convert.formats import npy_header, read_npy_header, write_all
 
 
 @contextmanager
@@ -34,7 +23,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
     del options
     count = 0
     with path.open("wb", buffering=0) as file:
-        write_all(file.fileno(), _header(spec.pixels, spec.capacity))
+        write_all(file.fileno(), npy_header(spec.pixels, spec.capacity))
 
         def add(sample: Sample) -> None:
             nonlocal count
@@ -42,14 +31,13 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
             count += 1
 
         yield add
-        os.pwrite(file.fileno(), _header(spec.pixels, count), 0)
+        os.pwrite(file.fileno(), npy_header(spec.pixels, count), 0)
 
 
 def locate(path: Path) -> Offsets:
     """See `convert.contracts.Format.locate`."""
     with path.open("rb") as file:
-        np.lib.format.read_magic(file)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        shape, dtype = read_npy_header(file)
         first = file.tell()
     row = int(np.prod(shape[1:])) * dtype.itemsize
     return first + np.arange(shape[0], dtype=np.int64) * row

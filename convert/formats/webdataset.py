@@ -8,7 +8,6 @@ The members of a sample stand next to each other. Names are made of the shard's 
 that no two are the same in a data set and none holds a dot or a slash that a reader would take for something else.
 """
 
-import io
 import json
 import tarfile
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
-from convert.formats import write_all
+from convert.formats import NPY_HEADER, npy_header, read_npy_header, write_all
 
 
 def _member(name: str, nbytes: int) -> bytes:
@@ -32,17 +31,15 @@ def _padding(nbytes: int) -> bytes:
 
 
 def _footprint(row: int, options: Options) -> int:
-    """Members are a header and data, in blocks of 512 bytes; the .npy header takes 128."""
+    """Members are a header and data, in blocks of 512 bytes."""
     small = 4 if options.get("with_keys") else 2
-    return tarfile.BLOCKSIZE * (1 + small - (-(row + 128) // tarfile.BLOCKSIZE))
+    return tarfile.BLOCKSIZE * (1 + small - (-(row + NPY_HEADER) // tarfile.BLOCKSIZE))
 
 
 @contextmanager
 def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
     """See `convert.contracts.WriteShard`. tarfile makes the headers; the pixels go to the file without another copy."""
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": spec.pixels.numpy.str, "fortran_order": False, "shape": spec.pixels.shape})
-    array = header.getvalue()
+    array = npy_header(spec.pixels)
     size = len(array) + spec.pixels.nbytes
     count = written = 0
     with path.open("wb", buffering=0) as file:
@@ -80,8 +77,7 @@ def locate(path: Path) -> Offsets:
         for member in tar:
             if member.name.endswith(".npy"):
                 file.seek(member.offset_data)
-                np.lib.format.read_magic(file)
-                np.lib.format.read_array_header_1_0(file)
+                read_npy_header(file)
                 offsets.append(file.tell())
     return np.array(offsets, np.int64)
 
