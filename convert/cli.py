@@ -12,7 +12,7 @@ from convert import __version__, options
 from convert.errors import PrebakeError, printable
 from convert.registry import format_names, load_format
 
-RECIPE = ("size", "resize", "filter", "dtype", "mean", "std")
+RECIPE = ("size", "resize", "filter", "dtype", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
 ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards")
 
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from convert.manifest import Target
+
 Array = npt.NDArray[Any]
 Offsets = npt.NDArray[np.int64]
 Options = Mapping[str, Any]
@@ -56,7 +58,8 @@ class Sample(NamedTuple):
     """Its path in the source, with '/'."""
     pixels: Array
     """(H, W, C), contiguous; the buffer is used again once `add` returns."""
-    label: int | None
+    target: int | tuple[float, ...] | None
+    """Its label, or its values, of which NaN means that one is not known; None where the data set has neither."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class ShardSpec:
     number: int
     capacity: int
     pixels: Pixels
-    labelled: bool
+    target: Target
 
 
 Add = Callable[[Sample], None]

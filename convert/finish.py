@@ -6,9 +6,11 @@ import dataclasses
 import os
 from pathlib import Path
 
+import numpy as np
+
 from convert import sidefiles
 from convert.errors import printable
-from convert.manifest import MANIFEST, SCHEMA, Manifest, Target
+from convert.manifest import MANIFEST, SCHEMA, Manifest
 from convert.pack import Packed
 from convert.plan import Plan
 from convert.preview import PREVIEW, draw_preview
@@ -27,13 +29,14 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> tuple[
         shape=recipe.pixels.shape,
         dtype=recipe.dtype,
         layout="HWC",
-        colour="RGB",
+        colour=recipe.colour,
+        decoding=recipe.decoding,
         mean=recipe.mean,
         std=recipe.std,
-        normalized=recipe.dtype != "uint8",
+        normalized=recipe.dtype.startswith("float"),
         resize=recipe.resize,
         filter=recipe.filter,
-        target=Target("class", 1) if plan.labelled else Target("none", 0),
+        target=plan.target,
         classes=plan.classes,
         order=plan.order,
         seed=plan.seed,
@@ -46,7 +49,7 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> tuple[
     if not preview:
         return manifest, ""
     items = [item for done in packed for item in done.items]
-    targets = None if plan.labels is None else plan.labels[items]
+    targets = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     try:
         drawn = draw_preview(out, manifest, sidefiles.row_offsets(packed, manifest.row_nbytes), targets)
     except Exception as error:  # noqa: BLE001 - whatever it is, hours of baking are worth more than a contact sheet

@@ -59,7 +59,22 @@ class Channels(click.ParamType):  # type: ignore[type-arg,unused-ignore] # gener
             numbers = ()
         if len(numbers) not in (1, 3):
             self.fail(f"{value!r} is not one number or three with commas, such as 0.485,0.456,0.406", param, ctx)
-        return numbers * 3 if len(numbers) == 1 else numbers
+        return numbers
+
+
+class Window(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only
+    """`LO:HI`, or `auto`."""
+
+    name = "LO:HI|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float] | str:
+        """See Click."""
+        if value == "auto":
+            return "auto"
+        found = re.fullmatch(r"(-?\d+(?:\.\d+)?):(-?\d+(?:\.\d+)?)", value)
+        if not found or not float(found[1]) < float(found[2]):
+            self.fail(f"{value!r} is not a range of levels: give 0:4095, or auto", param, ctx)
+        return float(found[1]), float(found[2])
 
 
 class Bytes(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only
@@ -93,11 +108,19 @@ PIXELS = [
     click.option("--filter", type=click.Choice(["bilinear", "bicubic", "lanczos"]), help="Antialiased filter.  [bilinear]"),
     click.option(
         "--dtype",
-        type=click.Choice(["float16", "float32", "uint8"]),
-        help="float: normalised when baked. uint8: half the bytes of float16, normalised when read.  [float16]",
+        type=click.Choice(["float16", "float32", "uint8", "uint16"]),
+        help="float: normalised when baked. uint8: half the bytes of float16, normalised when read. uint16: grey, exact.  [float16]",
     ),
+    click.option("--color", "colour", type=click.Choice(["RGB", "gray"], case_sensitive=False), help="Three channels or one.  [RGB]"),
     click.option("--mean", type=Channels(), help="Subtracted from levels in 0..1.  [ImageNet's]"),
     click.option("--std", type=Channels(), help="Divides them.  [ImageNet's]"),
+    click.option(
+        "--alpha", type=click.Choice(["white", "black", "drop"]), help="What transparency is laid over; drop ignores it.  [white]"
+    ),
+    click.option("--window", type=Window(), help="Range of 16-bit levels that becomes black to white.  [all]"),
+    click.option("--icc", type=click.Choice(["srgb", "ignore"]), help="What colour profiles do; ignore is torchvision's way.  [srgb]"),
+    click.option("--exact", is_flag=True, default=None, help="Never decode large JPEGs at a reduced scale."),
+    click.option("--max-pixels", type=click.IntRange(1, 178_956_970), help="Reject larger pictures, unseen.  [89478485]"),
     click.option("--like", type=FOLDER, help="Take all of the above and the class list from another bake: for a second split."),
 ]
 SET = [

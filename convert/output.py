@@ -1,5 +1,6 @@
 """The folder that a bake goes to: what it holds before, and what becomes of it when a run fails."""
 
+import dataclasses
 import functools
 import os
 import re
@@ -97,8 +98,10 @@ def _difference(there: Manifest, plan: Plan) -> str:
         "resize": (there.resize, recipe.resize),
         "filter": (there.filter, recipe.filter),
         "dtype": (there.dtype, recipe.dtype),
+        "color": (there.colour, recipe.colour),
         "mean": (there.mean, recipe.mean),
         "std": (there.std, recipe.std),
+        "decoding": (dataclasses.asdict(there.decoding), dataclasses.asdict(recipe.decoding)),
         "options": (there.options, plan.options),
         "order": (there.order, plan.order),
         "seed": (there.seed, plan.seed),

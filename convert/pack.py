@@ -101,7 +101,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], Counter())
     ends: list[bytes] = []
     last: Array | None = None
-    spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.labelled)
+    spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK / PROGRESS, number)
     try:
         with load_format(plan.format).write_shard(partial, spec, plan.options) as add:
@@ -114,7 +114,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     packed.rejects.append((item, error.reason, error.detail))
                 else:
                     last = baked.row
-                    add(Sample(key, last, None if plan.labels is None else int(plan.labels[item])))
+                    add(Sample(key, last, plan.target_of(item)))
                     packed.items.append(item)
                     packed.seen.update(seen)
                     packed.sizes.append((baked.height, baked.width))

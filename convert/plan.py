@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from convert.image.bake import Recipe
 from convert.image.pillow import pillow_versions
-from convert.manifest import Keys
+from convert.manifest import Keys, Target
 from convert.order import permutation
 from convert.source import Source
+
+Targets = npt.NDArray[np.int64] | npt.NDArray[np.float32]
 
 WORK = ".prebake"
 PLAN = "plan.json"
@@ -38,24 +40,26 @@ class Plan:
     format: str
     options: dict[str, Any]
     recipe: Recipe
+    target: Target
     classes: tuple[str, ...]
     order: str
     seed: int
     shards: int
     source: str
+    labelling: str
+    """SHA-256 of targets and columns that came from a table, else empty: a folder's name is in the keys."""
     pillow: dict[str, str]
     keys: Keys = dataclasses.field(repr=False, compare=False)
-    labels: npt.NDArray[np.int64] | None = dataclasses.field(repr=False, compare=False)
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the pictures have labels."""
-        return self.labels is not None
+    targets: Targets | None = dataclasses.field(repr=False, compare=False)
+    """For each item: int64 (N,) labels, or float32 (N, K) values."""
+    columns: dict[str, list[str]] = dataclasses.field(repr=False, compare=False)
+    """A table's columns, for `samples.csv`: a text for each item. Workers need none of it."""
 
     def facts(self) -> dict[str, Any]:
         """All that decides the output's bytes, as JSON; where the source lies does not."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("root", "keys", "labels")}
-        facts = fields | {"recipe": dataclasses.asdict(self.recipe), "labelled": self.labelled}
+        apart = ("root", "keys", "targets", "columns")
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in apart}
+        facts = fields | {"recipe": dataclasses.asdict(self.recipe), "target": dataclasses.asdict(self.target)}
         return dict(json.loads(json.dumps(facts)))
 
     @property
@@ -77,26 +81,29 @@ class Plan:
         start, stop = self.bounds(shard)
         return self.positions[start:stop]
 
+    def target_of(self, item: int) -> int | tuple[float, ...] | None:
+        """An item's label, or its values."""
+        if self.targets is None:
+            return None
+        target = self.targets[item].tolist()
+        return target if isinstance(target, int) else tuple(target)
+
     def save(self, folder: Path) -> None:
         """Write it into `.prebake`."""
         self.keys.save(folder)
         np.save(folder / "positions.npy", self.positions, allow_pickle=False)
-        if self.labels is not None:
-            np.save(folder / "labels.npy", self.labels, allow_pickle=False)
+        if self.targets is not None:
+            np.save(folder / "targets.npy", self.targets, allow_pickle=False)
         (folder / PLAN).write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Plan:
         """Read it back; the arrays are mapped, not read."""
         fields = json.loads((folder / PLAN).read_text("utf-8"))
-        recipe = fields.pop("recipe")
-        labels = np.load(folder / "labels.npy", mmap_mode="r", allow_pickle=False) if fields.pop("labelled") else None
-        plan = cls(
-            **fields | {"classes": tuple(fields["classes"])},
-            recipe=Recipe(**recipe | {name: tuple(recipe[name]) for name in ("size", "mean", "std")}),
-            keys=Keys.load(folder),
-            labels=labels,
-        )
+        recipe, target = Recipe.from_json(fields.pop("recipe")), Target(**fields.pop("target"))
+        targets = np.load(folder / "targets.npy", mmap_mode="r", allow_pickle=False) if target.width else None
+        fields["classes"] = tuple(fields["classes"])
+        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=targets, columns={})
         plan.__dict__["positions"] = np.load(folder / "positions.npy", mmap_mode="r", allow_pickle=False)
         return plan
 
@@ -113,17 +120,21 @@ def make_plan(
     source: Source, *, format: str, options: dict[str, Any], recipe: Recipe, classes: tuple[str, ...], order: str, seed: int, shards: int
 ) -> Plan:
     """Put a source and the user's choices together; labels follow `classes`, empty for a flat folder."""
+    targets = source.labels(classes) if source.folders else None
     return Plan(
         root=str(source.root.absolute()),
         format=format,
         options=options,
         recipe=recipe,
+        target=Target("none", 0) if targets is None else Target("class", 1),
         classes=classes,
         order=order,
         seed=seed,
         shards=shards,
         source=source_fingerprint(source),
+        labelling="",
         pillow=pillow_versions(),
         keys=Keys.make(source.keys),
-        labels=source.labels(classes) if source.folders else None,
+        targets=targets,
+        columns={},
     )

@@ -64,7 +64,7 @@ def _dropped(plan: Plan) -> tuple[float, int]:
 
 
 def _counts(source: Source, plan: Plan) -> str:
-    if not plan.labelled:
+    if plan.targets is None:
         return "one folder: no labels"
     low, high = min(source.counts), max(source.counts)
     each = f"{low:,} in each" if low == high else f"{low:,} to {high:,} in each"

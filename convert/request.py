@@ -9,21 +9,12 @@ from typing import Any
 from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.guard import check_folders
 from convert.image.bake import Recipe
-from convert.manifest import Manifest, read_manifest
+from convert.manifest import read_manifest
 from convert.output import check_place
 from convert.plan import Plan, make_plan, shard_count
+from convert.recipe import make_recipe, recipe_like
 from convert.registry import require
 from convert.source import Source, scan
-
-DEFAULTS: dict[str, Any] = {
-    "size": (256, 256),
-    "resize": "center-crop",
-    "filter": "bilinear",
-    "dtype": "float16",
-    "mean": (0.485, 0.456, 0.406),
-    "std": (0.229, 0.224, 0.225),
-}
-"""ImageNet's mean and std, as in torchvision's reference training."""
 
 
 @dataclass
@@ -80,28 +71,11 @@ def resolve(request: Request) -> tuple[Plan, Source]:
 def _recipe(request: Request) -> tuple[Recipe, tuple[str, ...] | None]:
     given = {name: value for name, value in request.recipe.items() if value is not None}
     if request.like is None:
-        return Recipe(**DEFAULTS | given), None if request.classes is None else _class_file(request.classes)
+        return make_recipe(given), None if request.classes is None else _class_file(request.classes)
     if request.classes is not None:
         raise UsageError("--classes and --like both name the classes: leave one out")
     like = read_manifest(request.like)
-    fixed = _recipe_of(like)
-    for name, value in given.items():
-        if value != fixed[name]:
-            raise UsageError(
-                f"--{name} contradicts --like {printable(request.like)}, whose {name} is {_shown(fixed[name])}: leave --{name} out"
-            )
-    return Recipe(**fixed), like.classes
-
-
-def _shown(value: Any) -> str:
-    """As one types it: 192x256 for a size, commas between channels."""
-    if not isinstance(value, tuple):
-        return str(value)
-    return ("x" if len(value) == 2 else ",").join(map(str, value))
-
-
-def _recipe_of(manifest: Manifest) -> dict[str, Any]:
-    return {"size": manifest.shape[:2]} | {name: getattr(manifest, name) for name in ("resize", "filter", "dtype", "mean", "std")}
+    return recipe_like(like, request.like, given), like.classes
 
 
 def _class_file(path: Path) -> tuple[str, ...]:

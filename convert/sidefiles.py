@@ -42,8 +42,8 @@ def write_side_files(out: Path, plan: Plan, packed: list[Packed]) -> list[SideFi
     items = np.array([item for done in packed for item in done.items], np.int64)
     names = ["keys.bin", "keys.npy", "samples.csv", "rejects.csv"]
     plan.keys.take(items).save(out)
-    if plan.labels is not None:
-        np.save(out / "targets.npy", plan.labels[items], allow_pickle=False)
+    if plan.targets is not None:
+        np.save(out / "targets.npy", plan.targets[items], allow_pickle=False)
         names.append("targets.npy")
     if any(done.offsets is not None for done in packed):
         np.save(out / "offsets.npy", row_offsets(packed, plan.recipe.pixels.nbytes), allow_pickle=False)
@@ -66,8 +66,8 @@ def _samples(plan: Plan, packed: list[Packed]) -> Iterator[tuple[object, ...]]:
     index = 0
     for done in packed:
         for row, (item, (height, width)) in enumerate(zip(done.items, done.sizes, strict=True)):
-            label = "" if plan.labels is None else int(plan.labels[item])
-            name = "" if plan.labels is None else plan.classes[int(plan.labels[item])]
+            target = plan.target_of(item)
+            label, name = (target, plan.classes[target]) if isinstance(target, int) else ("", "")
             at = place(height, width, plan.recipe.size, plan.recipe.resize)
             scale = f"{at.height / height:.9g}", f"{at.width / width:.9g}"
             yield index, done.shard.name, row, plan.keys[item], label, name, height, width, *scale, at.top, at.left

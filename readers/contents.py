@@ -35,7 +35,7 @@ class Contents:
 
     @property
     def classes(self) -> list[str]:
-        """The classes' names, in label order."""
+        """The classes' names, in label order; or the names of the values' columns."""
         return list(self._rows.manifest.classes)
 
     @property
@@ -54,12 +54,12 @@ class Contents:
         return self._rows.manifest.std
 
     @functools.cached_property
-    def targets(self) -> npt.NDArray[np.int64] | None:
-        """The labels (N,), int64, a copy; None where the source had none."""
-        return self._rows.labels(self._index) if self._rows.labelled else None
+    def targets(self) -> npt.NDArray[Any] | None:
+        """The labels (N,), int64, or the values (N, K), float32: a copy; None where the source had neither."""
+        return self._rows.targets(self._index) if self._rows.labelled else None
 
     @property
-    def labels(self) -> npt.NDArray[np.int64] | None:
+    def labels(self) -> npt.NDArray[Any] | None:
         """The same as `targets`."""
         return self.targets
 
@@ -77,8 +77,8 @@ class Contents:
         """A picture's path in the source."""
         return self._rows.keys[int(self._place([index])[0])]
 
-    def image(self, index: SupportsIndex) -> npt.NDArray[np.uint8]:
-        """A whole row as 8-bit levels (H, W, 3), to look at; not augmented."""
+    def image(self, index: SupportsIndex) -> npt.NDArray[Any]:
+        """A whole row as levels (H, W, C), to look at: uint8, or uint16 in a bake of those; not augmented."""
         return read_row(self._rows, int(self._place([index])[0]))
 
     def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> Self:

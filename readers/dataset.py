@@ -14,12 +14,13 @@ import torch
 from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from convert.errors import PrebakeError, printable
-from readers.augment import Augment, Window, bind
+from readers.augment import Augment, bind
 from readers.contents import Contents
-from readers.gather import gather, read_row
+from readers.gather import read_row
 from readers.picture import Transform, to_picture
+from readers.render import render, render_size
 from readers.rows import Index, Rows
-from readers.samples import Sample, Samples
+from readers.samples import Sample, Samples, unbound
 
 
 def _random(batch: int) -> npt.NDArray[np.float64]:
@@ -30,8 +31,8 @@ def _random(batch: int) -> npt.NDArray[np.float64]:
 class BakedDataset(Contents, Dataset[Any]):
     """A bake of any format, map-style.
 
-    `dataset[i]` is `(image, label)`: image float32 (3, H, W), contiguous, normalised; label int. Without labels it is the image alone;
-    with `return_index`, the index comes last. A batch is (B, 3, H, W), channels_last.
+    `dataset[i]` is `(image, label)`: image float32 (3, H, W), contiguous, normalised; label int, or values float32 (K,). Without
+    either it is the image alone; with `return_index`, the index comes last. A batch is (B, 3, H, W), channels_last.
     """
 
     FORMAT: ClassVar[str | None] = None
@@ -114,12 +115,9 @@ class BakedDataset(Contents, Dataset[Any]):
 
     def _images(self, place: Index, new: Callable[[tuple[int, ...], torch.dtype], torch.Tensor]) -> torch.Tensor:
         """A batch (B, h, w, C), augmented, in a tensor from `new`."""
-        height, width, channels = self._rows.manifest.shape
-        window = Window(len(place), height, width)
-        for step in self._options["augment"]:
-            step.apply(window, lambda: _random(len(place)))
-        out = new((len(place), window.height, window.width, channels), self._options["dtype"])
-        gather(self._rows, place, window, out)
+        steps = self._options["augment"]
+        out = new((len(place), *render_size(self._rows, steps)), self._options["dtype"])
+        render(self._rows, place, steps, uniform=lambda: _random(len(place)), out=out)
         return out
 
     def __getitem__(self, index: SupportsIndex | list[int]) -> Any:
@@ -134,7 +132,7 @@ class BakedDataset(Contents, Dataset[Any]):
             image = transform(to_picture(read_row(self._rows, int(place[0]))))
         else:
             image = self._images(place, _private)[0].permute(2, 0, 1).contiguous()
-        values = self._rows.labels(place).tolist() if self._rows.labelled else []
+        values = list(unbound(torch.from_numpy(self._rows.targets(place)))) if self._rows.labelled else []
         if self._options["return_index"]:
             values.append(range(len(self))[index])
         return Sample((image, *values)) if values else image
@@ -150,7 +148,7 @@ class BakedDataset(Contents, Dataset[Any]):
             return [self[index] for index in indices]
         place = self._place(indices)
         images = self._images(place, _shared if get_worker_info() else _private).permute(0, 3, 1, 2)
-        columns = [torch.from_numpy(self._rows.labels(place))] if self._rows.labelled else []
+        columns = [torch.from_numpy(self._rows.targets(place))] if self._rows.labelled else []
         if self._options["return_index"]:
             columns.append(torch.tensor([range(len(self))[index] for index in indices], dtype=torch.int64, device="cpu"))
         return Samples(images, *columns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -9,7 +11,7 @@ from convert.manifest import Manifest
 from readers.augment import Window
 from readers.rows import Index, Rows
 
-STORED = {"float16": torch.float16, "float32": torch.float32, "uint8": torch.uint8}
+STORED = {"float16": torch.float16, "float32": torch.float32, "uint8": torch.uint8, "uint16": torch.uint16}
 
 
 class Normalise:
@@ -18,7 +20,8 @@ class Normalise:
     def __init__(self, manifest: Manifest, width: int) -> None:
         """For lines of `width` pixels."""
         mean, std = (torch.tensor(values, dtype=torch.float64, device="cpu") for values in (manifest.mean, manifest.std))
-        self._scale, self._shift = (1 / (255 * std)).float().repeat(width), (-mean / std).float().repeat(width)
+        top = torch.iinfo(STORED[manifest.dtype]).max
+        self._scale, self._shift = (1 / (top * std)).float().repeat(width), (-mean / std).float().repeat(width)
 
     def __call__(self, images: torch.Tensor) -> None:
         """Normalise float32 levels (H, W, C), contiguous, in place."""
@@ -65,10 +68,10 @@ def _flips(window: Window) -> list[tuple[bool, bool]]:
     return list(zip(window.flip_rows.tolist(), window.flip_columns.tolist(), strict=True))
 
 
-def read_row(rows: Rows, index: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """One whole row as 8-bit levels (H, W, C): exact for every dtype."""
+def read_row(rows: Rows, index: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
+    """One whole row as levels (H, W, C), exact for every dtype: uint16 where that is stored, else uint8."""
     manifest = rows.manifest
     height, width, channels = manifest.shape
     out = torch.empty((1, height, width, channels), dtype=STORED[manifest.dtype], device="cpu")
     gather(rows, np.array([index], np.int64), Window(1, height, width), out)
-    return manifest.to_levels(out[0].numpy())
+    return out[0].numpy() if manifest.dtype == "uint16" else manifest.to_levels(out[0].numpy())

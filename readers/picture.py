@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 Transform = Callable[[Image.Image], Any]
 
 
-def to_picture(levels: npt.NDArray[np.uint8]) -> Image.Image:
-    """Levels (H, W, 3) or (H, W, 1) as an RGB picture."""
-    return Image.fromarray(np.ascontiguousarray(np.broadcast_to(levels, (*levels.shape[:2], 3))))
+def to_picture(levels: npt.NDArray[Any]) -> Image.Image:
+    """Levels (H, W, C) as a picture: mode RGB; for one channel L, or I;16 where levels have 16 bits."""
+    return Image.fromarray(levels[:, :, 0] if levels.shape[2] == 1 else levels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ class Rows:
         self._stride = np.array([shard.stride or 0 for shard in shards], np.int64)
         irregular = any(shard.count and shard.stride is None for shard in shards)
         self._offsets = self._table("offsets.npy", np.int64) if irregular else None
-        self._targets = self._table("targets.npy", np.int64) if self.manifest.target.kind != "none" else None
+        self._targets = self._target_table()
         self.keys = Keys.load(folder)
         if len(self.keys) != self.manifest.count:
             raise PrebakeError(f"{printable(folder)}: {len(self.keys)} keys for {self.manifest.count} rows: damaged, bake again")
@@ -51,31 +52,49 @@ class Rows:
             what = "is missing" if size is None else f"has {size} bytes, its manifest says {nbytes}"
             raise PrebakeError(f"{printable(path)} {what}: copy the whole bake again, or bake again with --overwrite")
 
-    def _table(self, name: str, dtype: type[np.int64]) -> Index:
-        """A side file, mapped."""
+    def _target_table(self) -> npt.NDArray[Any] | None:
+        target = self.manifest.target
+        if target.kind == "none":
+            return None
+        return self._table("targets.npy", np.float32, target.width) if target.kind == "values" else self._table("targets.npy", np.int64)
+
+    def _table(self, name: str, dtype: type[np.generic], *shape: int) -> npt.NDArray[Any]:
+        """A side file, mapped: for each row, an array of a shape."""
         path = self.folder / name
         try:
             table = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError) as error:
             raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
-        if table.dtype != dtype or table.shape != (self.manifest.count,):
+        if table.dtype != dtype or table.shape != (self.manifest.count, *shape):
             raise PrebakeError(f"{printable(path)} holds {table.dtype} {table.shape}: damaged, bake again with --overwrite")
         return np.asarray(table)
 
     @property
     def labelled(self) -> bool:
-        """Whether rows have labels."""
+        """Whether rows have labels or values."""
         return self._targets is not None
 
     def labels(self, index: Index | None) -> Index:
         """The labels of some rows, or of all: a copy.
 
         Raises:
+            PrebakeError: rows have none, or a label is of no class.
+        """
+        if self.manifest.target.kind == "values":
+            raise PrebakeError(f"{printable(self.folder)} has {self.manifest.target.width} values for each picture, and no class")
+        return self.targets(index)
+
+    def targets(self, index: Index | None) -> npt.NDArray[Any]:
+        """The labels (N,), int64, or values (N, K), float32, of some rows, or of all: a copy.
+
+        Raises:
             PrebakeError: a label is of no class.
         """
         if self._targets is None:
-            raise PrebakeError(f"{printable(self.folder)} has no labels: its source had no class folders")
+            raise PrebakeError(f"{printable(self.folder)} has no labels: its source had neither class folders nor a table")
         labels = np.array(self._targets if index is None else self._targets[index])
+        if self.manifest.target.kind == "values":
+            return labels
         wrong = (labels < 0) | (labels >= len(self.manifest.classes))
         if wrong.any():
             i = int(wrong.argmax() if index is None else index[wrong.argmax()])

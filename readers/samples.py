@@ -16,12 +16,17 @@ class Sample(tuple[Any, ...]):
     __slots__ = ()
 
 
+def unbound(column: torch.Tensor) -> Sequence[Any]:
+    """What belongs to each sample: a whole number, or a tensor of values (K,)."""
+    return column.tolist() if column.ndim == 1 else column.unbind(0)
+
+
 class Samples(list[Any]):
     """The samples of a batch, as views of it: a real list, to be sorted, filtered or collated at will."""
 
     def __init__(self, images: torch.Tensor, *columns: torch.Tensor) -> None:
-        """Images (B, C, H, W), and columns (B,) of whole numbers: labels, indices."""
-        values = [column.tolist() for column in columns]
+        """Images (B, C, H, W), and columns: labels or indices (B,), values (B, K)."""
+        values = [unbound(column) for column in columns]
         super().__init__(map(Sample, zip(images.unbind(0), *values, strict=True)) if values else images.unbind(0))
         self._made = tuple(self)
         self.batch = [images, *columns]

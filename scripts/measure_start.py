@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from convert.manifest import MANIFEST, Keys, Manifest, Shard, SideFile, Target
+from convert.manifest import MANIFEST, Decoding, Keys, Manifest, Shard, SideFile, Target
 
 ROWS, SHARDS, SIDE = 1_000_000, 250, 2
 OPEN = """
@@ -45,6 +45,7 @@ def make_million(folder: Path) -> Path:
         dtype="uint8",
         layout="HWC",
         colour="RGB",
+        decoding=Decoding(),
         mean=(0.5, 0.5, 0.5),
         std=(0.5, 0.5, 0.5),
         normalized=False,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pictures import image_folder
 
+from convert.cli import RECIPE
 from convert.manifest import Manifest
 from convert.registry import format_names
 from convert.request import Request, resolve
@@ -29,7 +30,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, executor: str = "serial", **asked: Any) -> Manifest:
     """Bake in this process, as the command line does; recipe and request options by name."""
-    recipe: dict[str, Any] = {name: asked.pop(name) for name in ("size", "resize", "filter", "dtype", "mean", "std") if name in asked}
+    recipe: dict[str, Any] = {name: asked.pop(name) for name in RECIPE if name in asked}
     preview = asked.pop("preview", False)
     plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, **asked))
     return carry_out(plan, out, workers=workers, executor=executor, preview=preview, quiet=True).manifest

@@ -1,6 +1,7 @@
 """One module for each container; each exports FORMAT."""
 
 import io
+import json
 import os
 from typing import Any, BinaryIO
 
@@ -21,6 +22,13 @@ def write_all(fd: int, data: Any) -> None:
     rest = memoryview(data).cast("B")
     while rest:
         rest = rest[os.write(fd, rest) :]
+
+
+def target_json(target: int | tuple[float, ...]) -> bytes:
+    """A label in decimal digits, or a JSON list of values, in which null stands for NaN."""
+    if isinstance(target, int):
+        return b"%d" % target
+    return json.dumps([None if value != value else value for value in target]).encode()
 
 
 def npy_header(pixels: Pixels, *lead: int) -> bytes:

@@ -1,7 +1,7 @@
 """HDF5: one file per shard.
 
     images      (n, H, W, C), contiguous, little-endian: at one offset, row after row
-    targets     (n,) int64, contiguous (none where the data set has no labels)
+    targets     (n,) int64 labels or (n, K) float32 values, contiguous (none where the data set has neither)
     keys        with --with-keys: (n,) variable-length UTF-8 strings, the pictures' paths in the source
     attributes  of the file: count, layout ("HWC")
 
@@ -23,6 +23,11 @@ from convert.formats import write_all
 SLACK = 1 << 20
 """Bytes for HDF5's own structures."""
 LABEL = 8
+
+
+def _target(spec: ShardSpec) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of a row's target."""
+    return ((spec.target.width,), np.dtype("<f4")) if spec.target.kind == "values" else ((), np.dtype("<i8"))
 
 
 def _prove_room(path: Path, nbytes: int) -> None:
@@ -52,8 +57,8 @@ def _create(path: Path, spec: ShardSpec, count: int) -> tuple[int, int]:
         file.attrs["layout"] = "HWC"
         offsets = []
         kinds: list[tuple[bytes, tuple[int, ...], Any]] = [(b"images", spec.pixels.shape, spec.pixels.numpy)]
-        if spec.labelled:
-            kinds.append((b"targets", (), np.dtype("<i8")))
+        if spec.target.kind != "none":
+            kinds.append((b"targets", *_target(spec)))
         for name, shape, dtype in kinds:
             space = h5py.h5s.create_simple((count, *shape))
             offsets.append(h5py.h5d.create(file.id, name, h5py.h5t.py_create(dtype), space, layout).get_offset())
@@ -98,7 +103,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
     import h5py  # imported when used
 
     first, at = _lay_out(path, spec)
-    labels: list[int] = []
+    targets: list[int | tuple[float, ...]] = []
     keys: list[bytes] = []
     count = 0
     with path.open("rb+", buffering=0) as file:
@@ -108,8 +113,8 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
             nonlocal count
             write_all(file.fileno(), sample.pixels)
             count += 1
-            if sample.label is not None:
-                labels.append(sample.label)
+            if sample.target is not None:
+                targets.append(sample.target)
             if options.get("with_keys"):
                 keys.append(sample.key.encode("utf-8", "surrogateescape"))
 
@@ -118,7 +123,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
         at = _shrink(path, spec, first, count)
     with path.open("rb+", buffering=0) as file:
         file.seek(at)
-        write_all(file.fileno(), np.array(labels, "<i8"))
+        write_all(file.fileno(), np.array(targets, _target(spec)[1]))
     if keys:
         _prove_room(path, sum(map(len, keys)) + 64 * len(keys) + SLACK)
         with h5py.File(path, "r+") as table:

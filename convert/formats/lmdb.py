@@ -2,7 +2,7 @@
 
     00000012          the pixels of row 12 of this shard: H * W * C values, C order, little-endian
     __meta__          JSON: {"count", "dtype", "layout", "shape"}
-    label:00000012    the label in decimal digits (none where the data set has no labels)
+    label:00000012    the label in decimal digits, or a JSON list of values (none where the data set has neither)
     key:00000012      with --with-keys: the picture's path in the source, UTF-8 (undecodable bytes as they were)
 
 A value larger than half a page lies on pages of its own, in one piece, behind the header of the first; a smaller one lies inside a
@@ -22,6 +22,7 @@ import numpy as np
 
 from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
 from convert.errors import PrebakeError
+from convert.formats import target_json
 
 COMMIT = 64 << 20
 """Bytes in one transaction: LMDB holds them in memory until the commit."""
@@ -64,8 +65,8 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
             nonlocal count, txn, waiting
             name = b"%08d" % count
             txn.put(name, sample.pixels.data, append=True)
-            if sample.label is not None:
-                tail.append((b"label:" + name, b"%d" % sample.label))
+            if sample.target is not None:
+                tail.append((b"label:" + name, target_json(sample.target)))
             if options.get("with_keys"):
                 tail.append((b"key:" + name, sample.key.encode("utf-8", "surrogateescape")))
             count += 1

@@ -2,7 +2,8 @@
 
     0000300000012.npy     row 12 of shard 3: an array (H, W, C), with its .npy header
     0000300000012.cls     the label in decimal digits (none where the data set has no labels)
-    0000300000012.json    with --with-keys: {"key": the picture's path in the source}
+    0000300000012.json    {"target": a list of values}, where the data set has values; with --with-keys, {"key": the picture's path in
+                          the source}
 
 The members of a sample stand next to each other. Names are made of the shard's and the row's number, never of a picture's path, so
 that no two are the same in a data set and none holds a dot or a slash that a reader would take for something else.
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
-from convert.formats import NPY_HEADER, npy_header, read_npy_header, write_all
+from convert.formats import NPY_HEADER, npy_header, read_npy_header, target_json, write_all
 
 
 def _member(name: str, nbytes: int) -> bytes:
@@ -56,10 +57,13 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
             put(sample.pixels)
             tail = _padding(size)
             small = []
-            if sample.label is not None:
-                small.append(("cls", b"%d" % sample.label))
-            if options.get("with_keys"):
-                small.append(("json", json.dumps({"key": sample.key}).encode()))
+            if isinstance(sample.target, int):
+                small.append(("cls", b"%d" % sample.target))
+            entry = [f'"key": {json.dumps(sample.key)}'.encode()] if options.get("with_keys") else []
+            if isinstance(sample.target, tuple):
+                entry.append(b'"target": ' + target_json(sample.target))
+            if entry:
+                small.append(("json", b"{" + b", ".join(entry) + b"}"))
             for extension, data in small:
                 tail += _member(f"{name}.{extension}", len(data)) + data + _padding(len(data))
             put(tail)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from convert.errors import UsageError
 from convert.image.decode import decode
 from convert.image.levels import Normalise, level_values
 from convert.image.resize import Placement, fit
+from convert.manifest import Decoding
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,17 @@ class Recipe:
     dtype: str
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    colour: str = "RGB"
+    """RGB, or gray: one channel."""
+    decoding: Decoding = field(default_factory=Decoding)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Recipe:
+        """From what `dataclasses.asdict` and JSON made of one."""
+        decoding = fields["decoding"]
+        window = None if decoding["window"] is None else tuple(decoding["window"])
+        tuples = {name: tuple(fields[name]) for name in ("size", "mean", "std")}
+        return cls(**fields | tuples | {"decoding": Decoding(**decoding | {"window": window})})
 
     @property
     def pixels(self) -> Pixels:
@@ -44,7 +56,7 @@ class Recipe:
             raise UsageError(f"--{' and --'.join(wrong)}: levels are from 0 to 1 here, not 0 to 255: try {hint}")
         if min(self.mean) < 0 or min(self.std) <= 0 or not np.isfinite((*self.mean, *self.std)).all():
             raise UsageError("--mean must be from 0 to 1, and --std above 0 and at most 1")
-        if not np.isfinite(level_values(self.mean, self.std, "float32" if self.dtype == "uint8" else self.dtype)).all():
+        if not np.isfinite(level_values(self.mean, self.std, self.dtype if self.dtype.startswith("float") else "float32")).all():
             other = "--dtype float32" if self.dtype == "float16" else "a larger --std"
             raise UsageError(f"--std {min(self.std)} is so small that normalised values do not fit {self.dtype}: use {other}")
 

@@ -6,16 +6,20 @@ import dataclasses
 import json
 import math
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 from convert.errors import PrebakeError, printable
-from convert.manifest.schema import MANIFEST, SCHEMA, Manifest, Shard, SideFile, Target
+from convert.manifest.fields import LIMIT, file_name, items, need, numbers, table, text, whole
+from convert.manifest.schema import MANIFEST, SCHEMA, Decoding, Manifest, Shard, SideFile, Target
 
-DTYPES = {"float16": 2, "float32": 4, "uint8": 1}
+DTYPES = {"float16": 2, "float32": 4, "uint8": 1, "uint16": 2}
+COLOURS = {"RGB": 3, "gray": 1}
+"""Channels of each."""
+HIGHEST = sys.float_info.max
 SMALLEST = math.ulp(0.0)
 """A std is above 0."""
-LIMIT = 1 << 62
 SLOT = 1 << 16
 """A shard's address range is rounded up to pages, of at most this size."""
 
@@ -29,13 +33,13 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
     root = Path(folder)
     path = root / MANIFEST
     try:
-        text = path.read_text("utf-8")
+        content = path.read_text("utf-8")
     except FileNotFoundError:
         raise PrebakeError(_why_not(root)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
     try:
-        fields = json.loads(text)
+        fields = json.loads(content)
         schema = fields["schema"]
         if isinstance(schema, int) and schema > SCHEMA:
             raise PrebakeError(
@@ -57,96 +61,79 @@ def _why_not(root: Path) -> str:
     return f"{printable(root)} is not a bake: there is no {MANIFEST} in it"
 
 
-def _need(good: bool, what: str) -> None:
-    if not good:
-        raise ValueError(what)
-
-
-def _whole(value: Any, low: int = 0, high: int = LIMIT) -> int:
-    _need(type(value) is int and low <= value <= high, f"{value!r} is not a whole number from {low} to {high}")
-    return int(value)
-
-
-def _text(value: Any, *choices: str) -> str:
-    _need(isinstance(value, str) and (not choices or value in choices), f"{value!r} is not {' or '.join(choices) or 'text'}")
-    return str(value)
-
-
-def _name(value: Any) -> str:
-    plain = isinstance(value, str) and value == printable(value) and value not in ("", ".", "..") and not set(value) & set("/\\")
-    _need(plain, f"{value!r} is not a file's name")
-    return str(value)
-
-
-def _list(value: Any) -> list[Any]:
-    _need(isinstance(value, list), f"{value!r} is not a list")
-    return list(value)
-
-
-def _table(value: Any) -> dict[str, Any]:
-    _need(isinstance(value, dict), f"{value!r} is not an object")
-    return dict(value)
-
-
-def _numbers(value: Any, count: int, low: float) -> tuple[float, ...]:
-    numbers = tuple(_list(value))
-    good = len(numbers) == count and all(type(v) in (int, float) and low <= v <= 1 for v in numbers)
-    _need(good, f"{value!r} is not {count} numbers from 0 to 1")
-    return numbers
-
-
 def _shard(fields: dict[str, Any], row: int) -> Shard:
-    first, stride = (None if fields[name] is None else _whole(fields[name]) for name in ("first", "stride"))
-    shard = Shard(_name(fields["name"]), _whole(fields["count"]), _whole(fields["bytes"]), _text(fields["checksum"]), first, stride)
-    _need((first is None) == (stride is None) and len(fields) == len(dataclasses.fields(Shard)), f"{shard.name}: half an offset")
+    first, stride = (None if fields[name] is None else whole(fields[name]) for name in ("first", "stride"))
+    shard = Shard(file_name(fields["name"]), whole(fields["count"]), whole(fields["bytes"]), text(fields["checksum"]), first, stride)
+    need((first is None) == (stride is None) and len(fields) == len(dataclasses.fields(Shard)), f"{shard.name}: half an offset")
     if first is not None and stride is not None and shard.count:
         end = first + (shard.count - 1) * stride + row
-        _need(end <= shard.bytes, f"{shard.name}: rows end at byte {end} of {shard.bytes}")
+        need(end <= shard.bytes, f"{shard.name}: rows end at byte {end} of {shard.bytes}")
     return shard
 
 
 def _file(fields: dict[str, Any]) -> SideFile:
-    _need(len(fields) == len(dataclasses.fields(SideFile)), f"{fields!r}: one field too many")
-    return SideFile(_name(fields["name"]), _whole(fields["bytes"]), _text(fields["checksum"]))
+    need(len(fields) == len(dataclasses.fields(SideFile)), f"{fields!r}: one field too many")
+    return SideFile(file_name(fields["name"]), whole(fields["bytes"]), text(fields["checksum"]))
+
+
+def _target(fields: dict[str, Any], classes: tuple[str, ...]) -> Target:
+    target = Target(text(fields["kind"], "class", "values", "none"), whole(fields["width"]))
+    widths = {"class": 1, "values": len(classes), "none": 0}
+    need(target.width == widths[target.kind] and len(fields) == len(dataclasses.fields(Target)), f"{fields!r} makes no sense")
+    return target
+
+
+def _decoding(fields: dict[str, Any]) -> Decoding:
+    need(len(fields) == len(dataclasses.fields(Decoding)), f"{fields!r}: one field too many")
+    window = None if fields["window"] is None else numbers(fields["window"], 2, -HIGHEST, HIGHEST)
+    need(type(fields["exact"]) is bool, "exact is neither true nor false")
+    return Decoding(
+        alpha=text(fields["alpha"], "white", "black", "drop"),
+        window=None if window is None else (window[0], window[1]),
+        icc=text(fields["icc"], "srgb", "ignore"),
+        exact=fields["exact"],
+        max_pixels=whole(fields["max_pixels"]),
+    )
 
 
 def _checked(fields: dict[str, Any]) -> Manifest:
     """Field by field: what is missing is a KeyError that names it, what is too much a TypeError."""
     names = {field.name for field in dataclasses.fields(Manifest)}
-    _need(fields.keys() <= names, f"unknown fields {sorted(fields.keys() - names)}")
-    height, width, channels = (_whole(side, 1, 1 << 16) for side in _list(fields["shape"]))
-    _need(channels in (1, 3), f"{channels} channels")
-    dtype = _text(fields["dtype"], *DTYPES)
+    need(fields.keys() <= names, f"unknown fields {sorted(fields.keys() - names)}")
+    height, width, channels = (whole(side, 1, 1 << 16) for side in items(fields["shape"]))
+    colour = text(fields["colour"], *COLOURS)
+    need(channels == COLOURS[colour], f"{channels} channels of {colour}")
+    dtype = text(fields["dtype"], *DTYPES)
     row = height * width * channels * DTYPES[dtype]
-    shards = tuple(_shard(_table(shard), row) for shard in _list(fields["shards"]))
-    count = _whole(fields["count"])
-    _need(sum(shard.count for shard in shards) == count, f"shards hold {sum(s.count for s in shards)} rows, count is {count}")
-    _need(sum(shard.bytes + SLOT for shard in shards) <= LIMIT, "shards are larger than any address space")
-    target = Target(_text(fields["target"]["kind"], "class", "none"), _whole(fields["target"]["width"], 0, 1))
-    _need(len(fields["target"]) == len(dataclasses.fields(Target)), "target has one field too many")
-    _need(fields["normalized"] is (dtype != "uint8"), "normalized does not go with dtype")
+    shards = tuple(_shard(table(shard), row) for shard in items(fields["shards"]))
+    count = whole(fields["count"])
+    need(sum(shard.count for shard in shards) == count, f"shards hold {sum(s.count for s in shards)} rows, count is {count}")
+    need(sum(shard.bytes + SLOT for shard in shards) <= LIMIT, "shards are larger than any address space")
+    need(fields["normalized"] is dtype.startswith("float"), "normalized does not go with dtype")
+    classes = tuple(text(name) for name in items(fields["classes"]))
     return Manifest(
-        schema=_whole(fields["schema"], SCHEMA, SCHEMA),
-        format=_text(fields["format"]),
-        options=_table(fields["options"]),
-        encoding=_text(fields["encoding"], "raw"),
+        schema=whole(fields["schema"], SCHEMA, SCHEMA),
+        format=text(fields["format"]),
+        options=table(fields["options"]),
+        encoding=text(fields["encoding"], "raw"),
         count=count,
         shape=(height, width, channels),
         dtype=dtype,
-        layout=_text(fields["layout"], "HWC"),
-        colour=_text(fields["colour"], "RGB"),
-        mean=_numbers(fields["mean"], channels, 0),
-        std=_numbers(fields["std"], channels, SMALLEST),
+        layout=text(fields["layout"], "HWC"),
+        colour=colour,
+        decoding=_decoding(table(fields["decoding"])),
+        mean=numbers(fields["mean"], channels, 0),
+        std=numbers(fields["std"], channels, SMALLEST),
         normalized=fields["normalized"],
-        resize=_text(fields["resize"]),
-        filter=_text(fields["filter"]),
-        target=target,
-        classes=tuple(_text(name) for name in _list(fields["classes"])),
-        order=_text(fields["order"]),
-        seed=_whole(fields["seed"], 0, (1 << 63) - 1),
-        source=_text(fields["source"]),
-        pillow={name: _text(version) for name, version in _table(fields["pillow"]).items()},
-        plan=_text(fields["plan"]),
+        resize=text(fields["resize"]),
+        filter=text(fields["filter"]),
+        target=_target(table(fields["target"]), classes),
+        classes=classes,
+        order=text(fields["order"]),
+        seed=whole(fields["seed"], 0, (1 << 63) - 1),
+        source=text(fields["source"]),
+        pillow={name: text(version) for name, version in table(fields["pillow"]).items()},
+        plan=text(fields["plan"]),
         shards=shards,
-        files=tuple(_file(_table(file)) for file in _list(fields["files"])),
+        files=tuple(_file(table(file)) for file in items(fields["files"])),
     )

@@ -37,10 +37,29 @@ class SideFile:
 
 @dataclass(frozen=True)
 class Target:
-    """`kind`: class, values or none; `width`: values for each row."""
+    """What `targets.npy` holds: `kind` class, int64 (N,); values, float32 (N, width); none, and no file.
+
+    The manifest's `classes` name the classes in label order, or the columns of the values.
+    """
 
     kind: str
     width: int
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What was decided where a file's pixels leave a choice."""
+
+    alpha: str = "white"
+    """What transparency is laid over: white, black, or drop, which shows the colours that were hidden."""
+    window: tuple[float, float] | None = None
+    """The range of 16-bit levels that becomes black to white; None is all of it."""
+    icc: str = "srgb"
+    """srgb: colours are converted by the embedded profile; ignore: they are not, as in torchvision."""
+    exact: bool = False
+    """Whether JPEGs are never decoded at a reduced scale."""
+    max_pixels: int = 89_478_485
+    """Larger pictures are rejected, by their headers: Pillow's own limit for a warning."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +75,8 @@ class Manifest:
     dtype: str
     layout: str
     colour: str
+    """RGB, or gray: one channel."""
+    decoding: Decoding
     mean: tuple[float, ...]
     std: tuple[float, ...]
     normalized: bool
@@ -87,7 +108,9 @@ class Manifest:
         return height * width * channels * self.row.itemsize
 
     def to_levels(self, values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-        """8-bit levels (..., C) from stored values (..., C): `(value * std + mean) * 255`, rounded; exact for every level."""
+        """8-bit levels (..., C) from stored values (..., C): `(value * std + mean) * 255`, rounded; exact for every 8-bit level."""
+        if self.dtype == "uint16":
+            return np.asarray(np.rint(values.astype(np.float32) * np.float32(255 / 65535)).astype(np.uint8))
         if not self.normalized:
             return values.astype(np.uint8)
         std, mean = np.array(self.std, np.float32), np.array(self.mean, np.float32)
