@@ -92,7 +92,8 @@ def _bake(name: str, given: dict[str, Any]) -> None:
     click.echo(report.plan_block(plan, source, out))
     report.check_room(plan, out, output.held(out))
     workers = given["workers"] or machine.cores()
-    result = run.carry_out(plan, out, workers=workers, max_rejects=given["max_rejects"], preview=given["preview"])
+    limit = "0" if given["strict"] else given["max_rejects"]
+    result = run.carry_out(plan, out, workers=workers, max_rejects=limit, preview=given["preview"])
     if result.note:
         click.echo(result.note, err=True)
     click.echo(report.summary(out, result.manifest, result.packed, result.seconds))

@@ -134,6 +134,7 @@ SET = [
 RUN = [
     click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]"),
     click.option("--max-rejects", type=Limit(), default="1%", show_default=True, help="Bad pictures before a run fails; % is at least 10."),
+    click.option("--strict", is_flag=True, help="Fail at the first bad picture."),
     click.option("--overwrite", is_flag=True, help="Replace a bake that is there."),
     click.option("--preview/--no-preview", default=True, help="Draw preview.png, a contact sheet of what was stored.  [on]"),
 ]

@@ -18,7 +18,7 @@ from convert.finish import commit, finish
 from convert.interrupts import heed
 from convert.manifest import Manifest
 from convert.output import place, sweep
-from convert.pack import FULL, PROGRESS, Packed, pack
+from convert.pack import FULL, Packed, pack
 from convert.plan import Plan
 from convert.registry import load_executor
 
@@ -57,12 +57,12 @@ def carry_out(
     began = time.perf_counter()
     with place(out) as work, _said_as_one_line(out):
         plan.save(work)
-        progress.create(work / PROGRESS, plan.shards)
-        with _bar(work / PROGRESS, len(plan.keys), quiet) as tick:
-            limit = allowed_rejects(max_rejects, len(plan.keys))
-            packed = _shards(plan, out, tick, workers=workers, executor=executor, limit=limit)
+        progress.create(work, plan.shards)
+        limit = allowed_rejects(max_rejects, len(plan.keys))
+        with _bar(work, len(plan.keys), quiet=quiet, limit=limit) as tick:
+            packed = _shards(plan, out, tick, workers=workers, executor=executor)
         if not any(done.items for done in packed):
-            raise PrebakeError(f"{printable(plan.root)}: no picture could be baked; {_examples(plan, packed)}")
+            raise PrebakeError(f"{printable(plan.root)}: no picture could be baked; {_examples(work)}")
         manifest, note = finish(plan, out, packed, preview)
         commit(out, manifest)
     return Result(manifest, packed, time.perf_counter() - began, note)
@@ -80,14 +80,17 @@ def _said_as_one_line(out: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(path: Path, total: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal, nothing elsewhere."""
+def _bar(work: Path, total: int, *, quiet: bool, limit: int) -> Iterator[Callable[[], None]]:
+    """A progress bar on a terminal, nothing elsewhere. Yields what looks at the numbers: too many rejects are an error."""
     from tqdm import tqdm  # `prebake --help` must start at once
 
     with tqdm(total=total, unit=" pictures", disable=True if quiet else None, dynamic_ncols=True, smoothing=0.1) as bar:
 
         def tick() -> None:
-            done, rejected = progress.totals(path)
+            done, rejected = progress.totals(work)
+            if rejected > limit:
+                what = f"more than {limit} pictures were rejected (--max-rejects allows more)"
+                raise PrebakeError(f"{what}: {_examples(work)}")
             if rejected:
                 bar.set_postfix_str(f"{rejected} rejected", refresh=False)
             bar.update(done - bar.n)
@@ -96,12 +99,11 @@ def _bar(path: Path, total: int, quiet: bool) -> Iterator[Callable[[], None]]:
         tick()
 
 
-def _shards(plan: Plan, out: Path, tick: Callable[[], None], *, workers: int, executor: str, limit: int) -> list[Packed]:
+def _shards(plan: Plan, out: Path, tick: Callable[[], None], *, workers: int, executor: str) -> list[Packed]:
     """Make every shard; one whose worker died, or that failed for an unknown reason, is tried again."""
     done: dict[int, Packed] = {}
     tries: Counter[int] = Counter()
     todo = list(range(plan.shards))
-    rejected = 0
     while todo:
         again = []
         with closing(load_executor(executor)(functools.partial(pack, out), todo, workers)) as outcomes:
@@ -112,10 +114,6 @@ def _shards(plan: Plan, out: Path, tick: Callable[[], None], *, workers: int, ex
                     continue
                 if outcome.error is None:
                     done[outcome.task] = outcome.value
-                    rejected += len(outcome.value.rejects)
-                    if rejected > limit:
-                        what = f"more than {limit} pictures were rejected (--max-rejects allows more)"
-                        raise PrebakeError(f"{what}: {_examples(plan, list(done.values()))}")
                 else:
                     tries[outcome.task] += not isinstance(outcome.error, NotStartedError)
                     _give_up(outcome, tries[outcome.task])
@@ -136,7 +134,7 @@ def _give_up(outcome: Outcome, tries: int) -> None:
         raise error
 
 
-def _examples(plan: Plan, packed: list[Packed]) -> str:
-    rejects = [reject for done in packed for reject in done.rejects]
-    shown = [f"{printable(plan.keys[item])}: {reason} ({printable(detail)})" for item, reason, detail in rejects[:3]]
-    return f"{len(rejects)} rejected, such as " + "; ".join(shown)
+def _examples(work: Path) -> str:
+    """How many were rejected, and a few of them."""
+    shown = [f"{printable(key)}: {reason} ({printable(detail)})" for key, reason, detail in progress.first_rejects(work, 3)]
+    return f"{progress.totals(work)[1]} rejected, such as " + "; ".join(shown)
