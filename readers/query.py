@@ -155,7 +155,7 @@ class _Query:
         return among(left, set(values))
 
     def _same_kind(self, first: ast.expr, left: Array, second: ast.expr, right: Array) -> None:
-        kinds = [KINDS[value.dtype.kind] for value in (left, right)]
-        shown = [self.expression.shown(node) for node in (first, second)]
-        if kinds[0] != kinds[1] or "b" in left.dtype.kind:
-            self.expression.fail(f"{shown[0]} is {kinds[0]} and {shown[1]} is {kinds[1]}: they cannot be compared")
+        one, two = KINDS[left.dtype.kind], KINDS[right.dtype.kind]
+        if one != two or "b" in left.dtype.kind:
+            shown = self.expression.shown
+            self.expression.fail(f"{shown(first)} is {one} and {shown(second)} is {two}: they cannot be compared")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from convert.manifest import MANIFEST
 
 
-def with_columns(out: Path, columns: dict[str, Sequence[object]]) -> Path:
+def with_columns(out: Path, columns: Mapping[str, Sequence[object]]) -> Path:
     """Add columns to `samples.csv`, a cell for each row; the manifest says the new size. Returns `out`."""
     table = out / "samples.csv"
     with table.open(encoding="utf-8", errors="surrogateescape", newline="") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_it_means_what_python_makes_of_each_row(expression: str) -> None:
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> BakedDataset:
     root = tmp_path_factory.mktemp("query")
     bake(image_folder(root / "source", {"cat": 5, "dog": 7}), root / "out", size=(8, 8))
-    cells: dict[str, list[object]] = {
+    cells: dict[str, Sequence[object]] = {
         "fold": [i % 3 for i in range(12)],
         "age": ["" if i == 4 else i for i in range(12)],
         "sex": ["f", "m"] * 6,
