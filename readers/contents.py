@@ -10,7 +10,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from convert.errors import PrebakeError, printable
+from convert.errors import PrebakeError, counted, printable
 from convert.manifest import Manifest
 from readers.gather import read_row
 from readers.query import select
@@ -33,8 +33,8 @@ class Contents:
         height, width, channels = self._rows.manifest.shape
         of = "" if self._index is None else f" of {self._rows.manifest.count}"
         rows = f"{len(self)}{of} rows of {height}x{width}x{channels} {self._rows.manifest.dtype}"
-        what = "values" if self._rows.manifest.target.kind == "values" else "classes"
-        return f"{type(self).__name__}({printable(self._rows.folder)!r}: {rows}, {len(self.classes)} {what})"
+        what = counted(len(self.classes), "value" if self._rows.manifest.target.kind == "values" else "class")
+        return f"{type(self).__name__}({printable(self._rows.folder)!r}: {rows}, {what})"
 
     @property
     def manifest(self) -> Manifest:
