@@ -25,7 +25,7 @@ NAMES = ("shard", "key", "class")
 """Columns of ours that hold names: texts, even if every class is called by a number."""
 QUOTE, COMMA, LINE = b'",\n'
 BLOCK = 1 << 24
-KEPT = 1 << 16
+KEPT = 1 << 18
 """A column of more different texts is read again each time: they would be as many Python objects, kept."""
 
 
@@ -70,7 +70,6 @@ class Table:
         codes, cells = self._cells(self.columns.index(name))
         values = texts(cells) if name in NAMES else typed(cells)
         column = values[codes]
-        column.flags.writeable = False
         if values.dtype != object or len(values) <= KEPT:
             self._kept[name] = column
         return column

@@ -81,6 +81,14 @@ def test_a_split_is_the_same_for_ever() -> None:
     assert alike == ["abdhi", "bdefgj", "acdfgh"]
 
 
+@pytest.mark.parametrize("blank", ["", "  ", None, float("nan")], ids=repr)
+def test_a_blank_is_a_group_by_itself(blank: object) -> None:
+    names = np.array([blank] * 4 + ["a"] * 2, object)
+    for targets in (None, np.zeros(6, np.int64)):
+        first, second = divide_groups(names, 0.5, 0, targets)
+        assert len(first) == len(second) == 3
+
+
 def test_a_column_a_list_or_an_array(tmp_path: Path) -> None:
     bake(image_folder(tmp_path / "source", {"cat": 9, "dog": 9}), tmp_path / "out", size=(8, 8))
     patients = ["a", "b", "c", "d", "", " "] * 3
