@@ -111,7 +111,7 @@ class Plan:
 def source_fingerprint(source: Source) -> str:
     """SHA-256 over keys, sizes and class folders, in hex."""
     digest = hashlib.sha256()
-    for key, size in zip(source.keys, source.sizes, strict=True):
+    for key, size in zip(source.keys, source.sizes.tolist(), strict=True):
         digest.update(f"{size} {len(key)} {key}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
@@ -134,7 +134,7 @@ def make_plan(
         source=source_fingerprint(source),
         labelling="",
         pillow=pillow_versions(),
-        keys=Keys.make(source.keys),
+        keys=source.keys,
         targets=targets,
         columns={},
     )
