@@ -44,8 +44,10 @@ def human(nbytes: float) -> str:
 def _needed(plan: Plan, row: int) -> int:
     """Bytes on disk for rows of so many bytes: shards and all that lies beside them."""
     count = len(plan.keys)
+    carried = sum(len(cell) for cells in plan.columns.values() for cell in cells)
     return (
-        count * (load_format(plan.format).footprint(row, plan.options) + BESIDE)
+        carried
+        + count * (load_format(plan.format).footprint(row, plan.options) + BESIDE)
         + plan.shards * SHARD
         + min(count, COLUMNS * CLASSES) * THUMB
     )
@@ -63,12 +65,15 @@ def _dropped(plan: Plan) -> tuple[float, int]:
     return (1 - float(np.mean(kept)) if kept else 0.0), len(kept)
 
 
-def _counts(source: Source, plan: Plan) -> str:
+def _counts(plan: Plan) -> str:
     if plan.targets is None:
         return "one folder: no labels"
-    low, high = min(source.counts), max(source.counts)
+    if plan.target.kind == "values":
+        return f"all, with {counted(plan.target.width, 'value')} each"
+    counts = np.bincount(plan.targets.astype(np.int64), minlength=len(plan.classes))
+    low, high = counts[counts > 0].min(), counts.max()
     each = f"{low:,} in each" if low == high else f"{low:,} to {high:,} in each"
-    empty = len(plan.classes) - len(source.folders)
+    empty = np.count_nonzero(counts == 0)
     return f"{counted(len(plan.classes), 'class')} ({each}{f', {empty} without any' if empty else ''})"
 
 
@@ -82,7 +87,8 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" ({looked} looked at)" if looked < len(plan.keys) else "")
     ignored = [f"{what}: {count:,}" for what, count in sorted(source.ignored.items())]
     lines = [
-        ("pictures", f"{len(plan.keys):,} in {_counts(source, plan)}"),
+        ("pictures", f"{len(plan.keys):,} in {_counts(plan)}"),
+        *([("labels", source.labelled)] if source.labelled else []),
         *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
         ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
         ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),

@@ -34,6 +34,8 @@ class Source:
     """What was passed over, and how often."""
     beside: list[str]
     """Paths of a few side files that may hold boxes."""
+    labelled: str = ""
+    """Where labels that are not the folders' names come from, for a person."""
 
     def labels(self, classes: tuple[str, ...]) -> npt.NDArray[np.int64]:
         """One label for each key, as places in `classes`."""
