@@ -9,7 +9,6 @@ from convert.labels.asked import Asked
 from convert.manifest import Manifest
 from convert.source import Source
 
-
 KINDS = {"class": "classes", "values": "values", "none": "no labels"}
 
 

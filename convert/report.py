@@ -85,10 +85,11 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     need = len(plan.keys) * load_format(plan.format).footprint(recipe.pixels.nbytes, plan.options)
     dropped, looked = _dropped(plan)
     crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" ({looked} looked at)" if looked < len(plan.keys) else "")
+    labels = textwrap.wrap(source.labelled, 68)
     ignored = [f"{what}: {count:,}" for what, count in sorted(source.ignored.items())]
     lines = [
         ("pictures", f"{len(plan.keys):,} in {_counts(plan)}"),
-        *([("labels", source.labelled)] if source.labelled else []),
+        *zip(["labels", *[""] * len(labels)], labels, strict=False),
         *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
         ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
         ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),
@@ -135,14 +136,18 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
     stored = sum(shard.bytes for shard in manifest.shards) + sum(file.bytes for file in manifest.files)
     rate = f"{seconds:.1f} s, {candidates / max(seconds, 1e-9):,.0f} pictures/s"
     done_to = sum((done.seen for done in packed), Counter[str]())
-    classes = counted(len(manifest.classes), "class") if manifest.classes else "no labels"
+    kinds = {
+        "class": counted(len(manifest.classes), "class"),
+        "values": f"{counted(manifest.target.width, 'value')} each",
+        "none": "no labels",
+    }
     drawn = any(file.name == PREVIEW for file in manifest.files)
     return "\n".join(
         [
             f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected",
             *([_tally("rejected, see rejects.csv", rejects)] if rejects else []),
             *([_tally("among the written", done_to)] if done_to else []),
-            f"{classes}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
+            f"{kinds[manifest.target.kind]}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
             f"in {printable(out)}: samples.csv says which picture is where{f', {PREVIEW} shows some' if drawn else ''}",
             *([] if importlib.util.find_spec("torch") else ["to read it, install torch: make install, or pip install 'prebake[train]'"]),
             "",

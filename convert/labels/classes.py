@@ -27,16 +27,15 @@ def _whole(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def plain_labels(table: Table, texts: list[str]) -> list[str]:
-    """The labels, whole numbers as whole numbers.
+def plain_labels(table: Table, texts: list[str], pictures: list[str]) -> list[str]:
+    """The labels; whole numbers without a point, if all are such.
 
     Raises:
         PrebakeError: rows without a label.
     """
     if missing := [row for row, text in enumerate(texts) if not text]:
-        raise table.complain(missing, "no label", [""] * len(missing))
-    known = {text: _whole(text) for text in set(texts)}
-    return texts if None in known.values() else [str(known[text]) for text in texts]
+        raise table.complain(missing, "no label", (pictures[row] for row in missing))
+    return [text.partition(".")[0] for text in texts] if all(_whole(text) is not None for text in set(texts)) else texts
 
 
 def map_labels(table: Table, texts: list[str], path: Path) -> tuple[list[str], Names]:
@@ -81,12 +80,9 @@ def _numbers(table: Table, texts: list[str], names: Names | None, whose: str) ->
     known = {text: _whole(text) or 0 for text in set(texts)}
     bad = [row for row, text in enumerate(texts) if known[text] >= limit]
     if bad:
-        what = (
-            f"a label of {limit:,} or more, which is no class"
-            if names is None
-            else f"a label that {whose} does not know ({limit:,} classes)"
-        )
-        raise table.complain(bad, what, (texts[row] for row in bad), "; --target stores numbers as values" if names is None else "")
+        what = f"a label that {whose} does not know" if names else f"a label of {limit:,} or more, which is no class"
+        advice = f"; its last is {limit - 1}" if names else "; --target stores numbers as values"
+        raise table.complain(bad, what, (texts[row] for row in bad), advice)
     labels = np.array([known[text] for text in texts], np.int64)
     return labels, names if names is not None else tuple(map(str, range(int(labels.max()) + 1)))
 
@@ -99,12 +95,10 @@ def _refuse_measurements(table: Table, texts: list[str]) -> None:
         return
     if not all(math.isfinite(number) and number.is_integer() for number in numbers):
         row = next(row for row, text in enumerate(texts) if _whole(text) is None)
-        raise PrebakeError(
-            f"{table.where(row)}: {printable(texts[row])} is a number, not a class: name the column with --target to store values"
-        )
+        raise PrebakeError(f"{table.where(row)}: {printable(texts[row])} is a number, not a class; --target stores values")
 
 
-def refuse_devkit(table: Table, texts: list[str], key: str) -> None:
+def refuse_devkit(table: Table, texts: list[str]) -> None:
     """ImageNet's own numbers begin at 1 and follow no order of names: a network's class 0 is the first of the sorted synsets.
 
     Raises:
@@ -114,7 +108,7 @@ def refuse_devkit(table: Table, texts: list[str], key: str) -> None:
     if len(values) < len(set(texts)) or not 1 <= min(values) <= max(values) <= DEVKIT:
         return
     bare = len(table.columns) == 1
-    if bare or "ILSVRC2012" in key or (min(values), max(values)) == (1, DEVKIT):
+    if bare or (min(values), max(values)) == (1, DEVKIT):
         raise PrebakeError(
             f"{printable(table.path)}: labels from {min(values)} to {max(values)}, none 0, look like the ids of ImageNet's devkit, "
             "which are not the places of the sorted synsets: say which synset each is with --label-map map_clsloc.txt, or count from 0"

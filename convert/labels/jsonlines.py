@@ -37,9 +37,7 @@ def _object(path: Path, number: int, line: str) -> dict[str, str]:
     except (ValueError, RecursionError) as error:
         raise PrebakeError(f"{printable(path)}, line {number} is not JSON: {printable(error)}") from error
     if not isinstance(found, dict):
-        raise PrebakeError(
-            f"{printable(path)}, line {number} is not a JSON object such as {{}}".replace("{}", '{"path": "a.jpg", "label": "cat"}')
-        )
+        raise PrebakeError(f'{printable(path)}, line {number} is not a JSON object such as {{"path": "a.jpg", "label": "cat"}}')
     texts = {name.strip(): _text(value) for name, value in found.items()}
     for text in (*texts, *texts.values()):
         if not text.isascii() and not _writable(text):

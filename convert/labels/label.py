@@ -58,8 +58,8 @@ def label(source: Source, asked: Asked, *, names: Names | None = None, whose: st
     table = read_table(asked.file)
     alone = asked.path is None and asked.file.suffix.lower() == ".txt" and len(table.columns) == 1
     paths = [] if alone else path_columns(table, asked.path)
+    made = make_targets(table, asked, paths, names=names, whose=whose)
     items = _in_order(source, table) if alone else match(source.keys, source.root, table, picture_paths(table, asked.path))
-    made = make_targets(table, asked, paths, source.keys[0], names=names, whose=whose)
     order = np.argsort(items)
     by = "in the order of the names" if alone else f"by {', '.join(map(printable, paths))}"
     said = f"{printable(asked.file.name)}, {made.said}, {by}"

@@ -33,16 +33,15 @@ def _pairs(path: Path, wanted: set[str]) -> Pairs:
     """(id, class): of all ways to read the file the one that finds most of the labels among the ids."""
     with opened(path) as file:
         lines = [line.strip() for line in file if line.strip()]
-    readings = [pairs[HEADERS.issuperset(cell.lower() for cell in pairs[0]) :] for pairs in _readings(lines)]
-    if not lines or not any(readings):
+    readings = [pairs[HEADERS.issuperset(cell.lower() for cell in pairs[0]) :] for pairs in _readings(lines)] if lines else []
+    if not any(readings):
         raise PrebakeError(f"--label-map {printable(path)} must have an id and a class on each line, such as n02119789 1")
     ways = [way for pairs in readings for way in (pairs, [(second, first) for first, second in pairs])]
     hits = [len(wanted & {name for name, _ in way}) for way in ways]
     best = hits.index(max(hits))
     if best % 2 == 0 and hits[best + 1] == hits[best] and ways[best] != ways[best + 1]:
-        raise PrebakeError(
-            f"--label-map {printable(path)}: {'both columns hold' if hits[best] else 'no column holds'} the labels of the table"
-        )
+        which = "both columns hold" if hits[best] else "no column holds"
+        raise PrebakeError(f"--label-map {printable(path)}: {which} the labels of the table")
     return ways[best]
 
 

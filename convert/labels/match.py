@@ -20,7 +20,7 @@ Found = list[dict[str, list[int]]]
 
 
 def _forms(key: str) -> tuple[str, str, str, str]:
-    """What a row may call a picture, by falling precedence: path, path without extension, file name, file name without extension."""
+    """What a row may call a picture: its path; or, if no other can be meant, path without extension, file name, and that without one."""
     path = unicodedata.normalize("NFC", key)
     bare = path.rpartition("/")[2]
     return path, os.path.splitext(path)[0], bare, os.path.splitext(bare)[0]  # noqa: PTH122 - a Path for each is slow
@@ -52,12 +52,13 @@ def _search(keys: Sequence[str], wanted: set[str]) -> Found:
 
 
 def _hits(spellings: list[str], found: Found) -> list[int]:
-    """The pictures that a name may mean: those of the first form that any has. The last two are for names without folders."""
-    for place, kind in enumerate(found):
-        hits = {item for spelling in spellings[: None if place < 2 else 1] for item in kind.get(spelling, [])}
-        if hits:
-            return sorted(hits)
-    return []
+    """The pictures that a name may mean: those with this path, else those with any other form. File names go by the name as it stands."""
+    paths, short, *bare = found
+    hits = {item for spelling in spellings for item in paths.get(spelling, [])}
+    if not hits:
+        hits = {item for spelling in spellings for item in short.get(spelling, [])}
+        hits |= {item for kind in bare for item in kind.get(spellings[0], [])}
+    return sorted(hits)
 
 
 def match(keys: Sequence[str], root: Path, table: Table, names: list[str]) -> npt.NDArray[np.int64]:

@@ -44,9 +44,8 @@ class Table:
 
     def complain(self, rows: list[int], what: str, texts: Iterable[str], more: str = "") -> PrebakeError:
         """An error that counts rows and names the first few: `labels.csv: 12 rows have no label: line 4 (a.jpg), ...`."""
-        shown = [
-            f"line {self.lines[row]}" + (f" ({printable(text)})" if text else "") for row, text in zip(rows[:SHOWN], texts, strict=False)
-        ]
+        first = zip(rows[:SHOWN], texts, strict=False)
+        shown = [f"line {self.lines[row]}" + (f" ({printable(text)})" if text else "") for row, text in first]
         verb = "have" if len(rows) > 1 else "has"
         dots = ", ..." if len(rows) > SHOWN else ""
         return PrebakeError(f"{printable(self.path)}: {counted(len(rows), 'row')} {verb} {what}: {', '.join(shown)}{dots}{more}")

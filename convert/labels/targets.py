@@ -26,8 +26,8 @@ class Made(NamedTuple):
     said: str
 
 
-def make_targets(table: Table, asked: Asked, paths: list[str], key: str, *, names: Names | None, whose: str) -> Made:
-    """What `asked` asks for; `names` are the classes if they are given, `whose` says by what, `key` is a picture's.
+def make_targets(table: Table, asked: Asked, paths: list[str], *, names: Names | None, whose: str) -> Made:
+    """What `asked` asks for; `names` are the classes if they are given, and `whose` says by what.
 
     Raises:
         PrebakeError: a column that is not there, a cell that is missing, unknown or no number.
@@ -38,9 +38,9 @@ def make_targets(table: Table, asked: Asked, paths: list[str], key: str, *, name
     texts = label_texts(table, column)
     if asked.separator is not None:
         return _lists(table, asked, split_names(texts, asked.separator), (column, names, whose))
-    texts = plain_labels(table, texts)
+    texts = plain_labels(table, texts, table.columns[(paths or [column])[0]])
     if asked.label_map is None:
-        refuse_devkit(table, texts, key)
+        refuse_devkit(table, texts)
     else:
         texts, mapped = map_labels(table, texts, asked.label_map)
         names = mapped if names is None else names
@@ -64,5 +64,6 @@ def _lists(table: Table, asked: Asked, rows: list[list[str]], by: tuple[str, Nam
     targets, names = multi_hot(table, rows, names, whose)
     each = targets.sum(axis=0, dtype=np.int64)
     none = int((~targets.any(axis=1)).sum())
-    said = f"column {printable(column)}, {counted(len(names), 'name')} ({each.min():,} to {each.max():,} pictures each)"
+    often = f"{each.min():,} to {each.max():,}" if each.min() < each.max() else f"{each.max():,}"
+    said = f"column {printable(column)}, {counted(len(names), 'name')} ({often} pictures each)"
     return Made(targets, names, said + (f"; {counted(none, 'row')} without any" if none else ""))

@@ -42,9 +42,8 @@ def _number(table: Table, row: int, name: str, text: str) -> float:
     except ValueError:
         number = math.inf
     if abs(number) > LARGEST:
-        raise PrebakeError(
-            f"{table.where(row)}, column {printable(name)}: {printable(text)[:80]!r} is not a number that float32 holds; blank means unknown"
-        )
+        what = f"{printable(text)[:80]!r} is not a number that float32 holds; blank means unknown"
+        raise PrebakeError(f"{table.where(row)}, column {printable(name)}: {what}")
     return number
 
 
