@@ -43,12 +43,13 @@ class Source:
         return np.repeat(np.array([number[name] for name in self.folders], np.int64), self.counts)
 
     def take(self, items: npt.NDArray[np.int64], others: str) -> Source:
-        """A source of some of its pictures, without class folders; `others` says what the rest is."""
+        """The source of some of its pictures, by rising place, without class folders; `others` says what the rest is."""
         left = np.setdiff1d(np.arange(len(self.keys)), items)
-        ignored = Counter(self.ignored)
+        keys, ignored = self.keys, Counter(self.ignored)
         if len(left):
+            keys = keys.take(items)
             ignored[f"{others}, such as {printable(self.keys[int(left[0])])}"] = len(left)
-        return dataclasses.replace(self, keys=self.keys.take(items), sizes=self.sizes[items], folders=[], counts=[], ignored=ignored)
+        return dataclasses.replace(self, keys=keys, sizes=self.sizes[items], folders=[], counts=[], ignored=ignored)
 
 
 def scan(root: Path, *, by_folder: bool = True) -> Source:

@@ -16,20 +16,28 @@ from convert.labels.nearest import nearest
 from convert.labels.table import SHOWN, Table
 
 NOBODY = -1
-Found = list[dict[str, list[int]]]
+Found = list[dict[str, tuple[int, ...]]]
+"""Tuples, here and below: of lists, Python's collector would look at each of a million again and again."""
 
 
 def _forms(key: str) -> tuple[str, str, str, str]:
     """What a row may call a picture: its path; or, if no other can be meant, path without extension, file name, and that without one."""
-    path = unicodedata.normalize("NFC", key)
+    path = _composed(key)
     bare = path.rpartition("/")[2]
-    return path, os.path.splitext(path)[0], bare, os.path.splitext(bare)[0]  # noqa: PTH122 - a Path for each is slow
+    return path, path.rpartition(".")[0], bare, bare.rpartition(".")[0]
 
 
-def _spellings(name: str, roots: frozenset[str]) -> list[str]:
+def _composed(text: str) -> str:
+    """NFC: a Mac takes names apart, into letters and accents."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _spellings(name: str, roots: frozenset[str]) -> tuple[str, ...]:
     r"""A name as a path below the root: without `./`, with `/` for `\`, and without what leads to a folder called like the root."""
-    parts = [part for part in unicodedata.normalize("NFC", name.strip()).replace("\\", "/").split("/") if part not in ("", ".")]
-    return ["/".join(parts), *("/".join(parts[place:]) for place in range(1, len(parts)) if parts[place - 1] in roots)]
+    if "/" not in name and "\\" not in name:
+        return (_composed(name.strip()),)
+    parts = [part for part in _composed(name.strip()).replace("\\", "/").split("/") if part not in ("", ".")]
+    return ("/".join(parts), *("/".join(parts[place:]) for place in range(1, len(parts)) if parts[place - 1] in roots))
 
 
 def _exact(keys: Sequence[str], names: list[str]) -> dict[str, int]:
@@ -47,17 +55,17 @@ def _search(keys: Sequence[str], wanted: set[str]) -> Found:
     for item, key in enumerate(keys):
         for kind, form in zip(found, _forms(key), strict=True):
             if form in wanted:
-                kind.setdefault(form, []).append(item)
+                kind[form] = (*kind.get(form, ()), item)
     return found
 
 
-def _hits(spellings: list[str], found: Found) -> list[int]:
+def _hits(spellings: tuple[str, ...], found: Found) -> list[int]:
     """The pictures that a name may mean: those with this path, else those with any other form. File names go by the name as it stands."""
     paths, short, *bare = found
-    hits = {item for spelling in spellings for item in paths.get(spelling, [])}
+    hits = {item for spelling in spellings for item in paths.get(spelling, ())}
     if not hits:
-        hits = {item for spelling in spellings for item in short.get(spelling, [])}
-        hits |= {item for kind in bare for item in kind.get(spellings[0], [])}
+        hits = {item for spelling in spellings for item in short.get(spelling, ())}
+        hits |= {item for kind in bare for item in kind.get(spellings[0], ())}
     return sorted(hits)
 
 
@@ -70,7 +78,7 @@ def match(keys: Sequence[str], root: Path, table: Table, names: list[str]) -> np
     items = _exact(keys, names)
     others = [name for name, item in items.items() if item == NOBODY]
     if others:
-        roots = frozenset(unicodedata.normalize("NFC", path.name) for path in (Path(os.path.abspath(root)), root.resolve()))  # noqa: PTH100 - `..` goes, links stay
+        roots = frozenset(_composed(path.name) for path in (Path(os.path.abspath(root)), root.resolve()))  # noqa: PTH100 - `..` goes, links stay
         spellings = {name: _spellings(name, roots) for name in others}
         found = _search(keys, {spelling for each in spellings.values() for spelling in each})
         for name, each in spellings.items():
