@@ -84,14 +84,17 @@ def test_masks_are_refused(tmp_path: Path, folder: str) -> None:
 
 def test_what_is_no_box_and_no_mask(tmp_path: Path) -> None:
     root = pictures(tmp_path / "set", *(f"{name}/{i}.jpg" for name in ("with_mask", "without_mask", "grey") for i in range(3)))
-    palette(root / "with_mask" / "other.png")
-    for number, caption in enumerate(["1girl, solo, 0.5 0.5", "a cat sits on a mat", "0", "3 4 5 6 7", "", "0 0.1 0.2 0.3"]):
+    palette(root / "with_mask" / "0.png")
+    palette(root / "masks of bronze" / "other.png")
+    for number, caption in enumerate(
+        ["1girl, solo, 0.5 0.5", "a cat sits on a mat", "0", "3 4 5 6 7", "", "0 0.1 0.2 0.3", "0.5 0.5 0.5 0.5 0.5"]
+    ):
         table(root / "grey" / f"{number}.txt", caption)
     table(root / "grey" / "info.xml", "<annotation><label>cat</label></annotation>")
     table(root / "grey" / "captions.json", json.dumps(INFO | {"annotations": [{"image_id": 7, "caption": "a bbox"}]}))
     os.mkfifo(root / "grey" / "pipe.txt")
     (root / "grey" / "dead.xml").symlink_to("nowhere")
-    assert plan_of(root)[0].classes == ("grey", "with_mask", "without_mask")
+    assert plan_of(root)[0].classes == ("grey", "masks of bronze", "with_mask", "without_mask")
 
 
 def test_few_side_files_are_looked_at(tmp_path: Path) -> None:
