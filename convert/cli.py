@@ -10,10 +10,11 @@ import click
 
 from convert import __version__, options
 from convert.errors import PrebakeError, printable
+from convert.label_options import LABELS, NAMES
 from convert.registry import format_names, load_format
 
 RECIPE = ("size", "resize", "filter", "dtype", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
-ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards")
+ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards", *NAMES)
 
 
 class Commands(click.Group):
@@ -48,7 +49,7 @@ def _format_command(name: str) -> click.Command:
 
     @click.argument("source", metavar="SRC", type=options.FOLDER)
     @click.argument("out", metavar="OUT", type=options.FOLDER)
-    @options.add([*options.PIXELS, *options.SET, *options.RUN])
+    @options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
     def bake(**given: Any) -> None:
         _bake(name, given)
 
@@ -103,7 +104,7 @@ def _bake(name: str, given: dict[str, Any]) -> None:
 @click.argument("source", metavar="SRC", type=options.FOLDER)
 @click.argument("out", metavar="[OUT]", type=options.FOLDER, required=False)
 @click.option("--format", default="memmap", show_default=True, help="The format it would be.")
-@options.add([*options.PIXELS, *options.SET, *options.RUN])
+@options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
 def plan_command(**given: Any) -> None:
     """Do everything that a bake of SRC does before the first byte is written, and write nothing."""
     from convert import output, report  # `--help` must start at once

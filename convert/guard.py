@@ -27,6 +27,8 @@ CONTAINERS = frozenset(
         "bbox",
         "boxes",
         "gt",
+        "segmentationclass",
+        "segmentationobject",
     ]
 )
 PICTURES = ("im", "jpeg", "pic", "photo")
@@ -42,7 +44,7 @@ def _typed(path: Path) -> str:
     return shlex.quote(printable(path))
 
 
-def check_folders(source: Source, format: str, out: Path, like: Path | None = None) -> None:
+def check_folders(source: Source, format: str, out: Path, like: Path | None = None, *, without_boxes: bool = False) -> None:
     """Look at the class folders' names. One class called `train` among others may be a vehicle; two splits, or nothing else, may not.
 
     Raises:
@@ -53,7 +55,7 @@ def check_folders(source: Source, format: str, out: Path, like: Path | None = No
     suspects = splits + holders
     if not suspects or (len(splits) < 2 and len(suspects) < len(source.folders)):
         return
-    root = printable(source.root)
+    root, bake = printable(source.root), f"  prebake {format}{' --without-boxes' if without_boxes else ''}"
     lines = [
         f"{root} has the folders {', '.join(map(printable, suspects[:6]))}: those look like parts of a data set, not like its classes."
     ]
@@ -61,11 +63,11 @@ def check_folders(source: Source, format: str, out: Path, like: Path | None = No
         first = min(splits, key=lambda name: not name.lower().startswith("train"))
         others = [name for name in splits if name != first]
         trained = _typed(out / first)
-        lines += ["Bake each part on its own, with your options:", f"  prebake {format} {_typed(source.root / first)} {trained}"]
-        lines += [f"  prebake {format} {_typed(source.root / name)} {_typed(out / name)} --like {trained}" for name in others]
+        lines += ["Bake each part on its own, with your options:", f"{bake} {_typed(source.root / first)} {trained}"]
+        lines += [f"{bake} {_typed(source.root / name)} {_typed(out / name)} --like {trained}" for name in others]
     else:
         lines += ["Bake the folder that holds the classes, with your options:"]
         inner = min(holders, key=lambda name: not name.lower().startswith(PICTURES))
-        lines += [f"  prebake {format} {_typed(source.root / inner)} {_typed(out)}" + (f" --like {_typed(like)}" if like else "")]
+        lines += [f"{bake} {_typed(source.root / inner)} {_typed(out)}" + (f" --like {_typed(like)}" if like else "")]
     lines += ["If they are classes, add --classes-are-folders."]
     raise UsageError("\n".join(lines))

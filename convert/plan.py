@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from convert.image.bake import Recipe
 from convert.image.pillow import pillow_versions
+from convert.labels.label import Labelled
+from convert.labels.targets import Targets
 from convert.manifest import Keys, Target
 from convert.order import permutation
 from convert.source import Source
-
-Targets = npt.NDArray[np.int64] | npt.NDArray[np.float32]
 
 WORK = ".prebake"
 PLAN = "plan.json"
@@ -111,30 +111,30 @@ class Plan:
 def source_fingerprint(source: Source) -> str:
     """SHA-256 over keys, sizes and class folders, in hex."""
     digest = hashlib.sha256()
-    for key, size in zip(source.keys, source.sizes, strict=True):
+    for key, size in zip(source.keys, source.sizes.tolist(), strict=True):
         digest.update(f"{size} {len(key)} {key}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
-def make_plan(
-    source: Source, *, format: str, options: dict[str, Any], recipe: Recipe, classes: tuple[str, ...], order: str, seed: int, shards: int
-) -> Plan:
-    """Put a source and the user's choices together; labels follow `classes`, empty for a flat folder."""
-    targets = source.labels(classes) if source.folders else None
+def make_plan(source: Source, labelled: Labelled | None = None, **chosen: Any) -> Plan:
+    """Put a source and the user's choices together: `chosen` are the plan's format, options, recipe, classes, order, seed and shards.
+
+    Without a table, labels follow `classes`, which is empty for a flat folder.
+    """
+    if labelled is not None:
+        target, targets, columns, labelling = labelled.target, labelled.targets, labelled.columns, labelled.digest
+    elif source.folders:
+        target, targets, columns, labelling = Target("class", 1), source.labels(chosen["classes"]), {}, ""
+    else:
+        target, targets, columns, labelling = Target("none", 0), None, {}, ""
     return Plan(
+        **chosen,
         root=str(source.root.absolute()),
-        format=format,
-        options=options,
-        recipe=recipe,
-        target=Target("none", 0) if targets is None else Target("class", 1),
-        classes=classes,
-        order=order,
-        seed=seed,
-        shards=shards,
+        target=target,
         source=source_fingerprint(source),
-        labelling="",
+        labelling=labelling,
         pillow=pillow_versions(),
-        keys=Keys.make(source.keys),
+        keys=source.keys,
         targets=targets,
-        columns={},
+        columns=columns,
     )

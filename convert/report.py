@@ -50,8 +50,10 @@ def human(nbytes: float) -> str:
 def _needed(plan: Plan, row: int) -> int:
     """Bytes on disk for rows of so many bytes: shards and all that lies beside them."""
     count = len(plan.keys)
+    carried = sum(len(cell) for cells in plan.columns.values() for cell in cells)
     return (
-        count * (load_format(plan.format).footprint(row, plan.options) + BESIDE)
+        carried
+        + count * (load_format(plan.format).footprint(row, plan.options) + BESIDE)
         + plan.shards * SHARD
         + min(count, COLUMNS * CLASSES) * THUMB
     )
@@ -69,12 +71,15 @@ def _dropped(plan: Plan) -> tuple[float, int]:
     return (1 - float(np.mean(kept)) if kept else 0.0), len(kept)
 
 
-def _counts(source: Source, plan: Plan) -> str:
+def _counts(plan: Plan) -> str:
     if plan.targets is None:
         return "one folder: no labels"
-    low, high = min(source.counts), max(source.counts)
+    if plan.target.kind == "values":
+        return f"all, with {counted(plan.target.width, 'value')} each"
+    counts = np.bincount(plan.targets.astype(np.int64), minlength=len(plan.classes))
+    low, high = counts[counts > 0].min(), counts.max()
     each = f"{low:,} in each" if low == high else f"{low:,} to {high:,} in each"
-    empty = len(plan.classes) - len(source.folders)
+    empty = np.count_nonzero(counts == 0)
     return f"{counted(len(plan.classes), 'class')} ({each}{f', {empty} without any' if empty else ''})"
 
 
@@ -100,9 +105,11 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     need = len(plan.keys) * load_format(plan.format).footprint(recipe.pixels.nbytes, plan.options)
     dropped, looked = _dropped(plan)
     crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" ({looked} looked at)" if looked < len(plan.keys) else "")
+    labels = textwrap.wrap(source.labelled, 68)
     ignored = [f"{what}: {count:,}" for what, count in sorted(source.ignored.items())]
     lines = [
-        ("pictures", f"{len(plan.keys):,} in {_counts(source, plan)}"),
+        ("pictures", f"{len(plan.keys):,} in {_counts(plan)}"),
+        *zip(["labels", *[""] * len(labels)], labels, strict=False),
         *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
         ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
         *([("", chosen)] if (chosen := _chosen(plan)) else []),
@@ -150,7 +157,11 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
     stored = sum(shard.bytes for shard in manifest.shards) + sum(file.bytes for file in manifest.files)
     rate = f"{seconds:.1f} s, {candidates / max(seconds, 1e-9):,.0f} pictures/s"
     done_to = sum((done.seen for done in packed), Counter[str]())
-    classes = counted(len(manifest.classes), "class") if manifest.classes else "no labels"
+    kinds = {
+        "class": counted(len(manifest.classes), "class"),
+        "values": f"{counted(manifest.target.width, 'value')} each",
+        "none": "no labels",
+    }
     drawn = any(file.name == PREVIEW for file in manifest.files)
     return "\n".join(
         [
@@ -158,7 +169,7 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
             *([_tally("rejected, see rejects.csv", rejects)] if rejects else []),
             *([_tally("among the written", done_to)] if done_to else []),
             *(["\n".join(textwrap.wrap(WARNING.format(done_to[DARK], done_to[WIDE]), 80))] if done_to[DARK] else []),
-            f"{classes}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
+            f"{kinds[manifest.target.kind]}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
             f"in {printable(out)}: samples.csv says which picture is where{f', {PREVIEW} shows some' if drawn else ''}",
             *([] if importlib.util.find_spec("torch") else ["to read it, install torch: make install, or pip install 'prebake[train]'"]),
             "",

@@ -6,9 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from convert.errors import PrebakeError, UsageError, counted, printable
+from convert.boxes import check_boxes, check_table
+from convert.class_list import check_folder_names, check_kind, read_class_file
+from convert.errors import UsageError, printable
 from convert.guard import check_folders
 from convert.image.bake import Recipe
+from convert.labels.asked import Asked
+from convert.labels.label import Labelled, label
 from convert.manifest import read_manifest
 from convert.output import check_place
 from convert.plan import Plan, make_plan, shard_count
@@ -33,34 +37,52 @@ class Request:
     seed: int = 0
     shard_size: int | None = None
     shards: int | None = None
+    labels: Path | None = None
+    path: str | None = None
+    label: str | None = None
+    target: tuple[str, ...] | None = None
+    label_sep: str | None = None
+    label_map: Path | None = None
+    without_boxes: bool = False
+
+    @property
+    def table(self) -> Asked | None:
+        """The table of labels, and how it is to be read.
+
+        Raises:
+            UsageError: options that need one, or contradict each other.
+        """
+        if self.labels is not None:
+            return Asked(self.labels, self.path, self.label, self.target, self.label_sep, self.label_map)
+        for name in ("path", "label", "target", "label_sep", "label_map"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"--{name.replace('_', '-')} says how to read a table: it goes with --labels FILE")
+        return None
 
 
 def resolve(request: Request) -> tuple[Plan, Source]:
     """Scan the source and plan the bake; nothing is written.
 
     Raises:
-        PrebakeError: no pictures, an unknown class, a missing library, OUT inside the source.
-        UsageError: contradictory options, or folders that are no classes.
+        PrebakeError: no pictures, an unknown class, a table that does not fit, a missing library, OUT inside the source.
+        UsageError: contradictory options, boxes or masks, or folders that are no classes.
     """
     require(request.format)
     recipe, names = _recipe(request)
     recipe.check()
     if request.out is not None:
         check_place(request.out, request.source)
-    source = scan(request.source)
-    if not request.classes_are_folders:
-        check_folders(source, request.format, request.out or Path("OUT"), request.like)
-    if names is not None:
-        _check_classes(source, names, request.like or request.classes)
+    source, labelled = _labelled(request, names)
     count = len(source.keys)
     row = recipe.pixels.nbytes
     shards = request.shards or (-(-count // max(1, request.shard_size // row)) if request.shard_size else shard_count(count, row))
     plan = make_plan(
         source,
+        labelled,
         format=request.format,
         options=request.options,
         recipe=recipe,
-        classes=tuple(source.folders) if names is None else names,
+        classes=labelled.classes if labelled else tuple(source.folders) if names is None else names,
         order=request.order,
         seed=request.seed,
         shards=min(count, shards),
@@ -71,32 +93,33 @@ def resolve(request: Request) -> tuple[Plan, Source]:
 def _recipe(request: Request) -> tuple[Recipe, tuple[str, ...] | None]:
     given = {name: value for name, value in request.recipe.items() if value is not None}
     if request.like is None:
-        return make_recipe(given), None if request.classes is None else _class_file(request.classes)
+        return make_recipe(given), None if request.classes is None else read_class_file(request.classes)
     if request.classes is not None:
         raise UsageError("--classes and --like both name the classes: leave one out")
     like = read_manifest(request.like)
     return recipe_like(like, request.like, given), like.classes
 
 
-def _class_file(path: Path) -> tuple[str, ...]:
-    try:
-        lines = path.read_text("utf-8-sig", "surrogateescape").replace("\r\n", "\n").split("\n")
-    except OSError as error:
-        raise PrebakeError(f"--classes {printable(path)} cannot be read: {error.strerror}") from error
-    names = tuple(line for line in lines if line.strip())
-    doubles = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
-    if doubles or not names:
-        raise PrebakeError(
-            f"--classes {printable(path)}: " + (f"{printable(min(doubles))} stands there twice" if doubles else "no names in it")
-        )
-    return names
-
-
-def _check_classes(source: Source, names: tuple[str, ...], path: Path | None) -> None:
-    if not source.folders and names:
-        raise PrebakeError(f"{printable(source.root)} has no class folders, but {printable(path)} names {len(names)} classes")
-    known = set(names)
-    unknown = [folder for folder in source.folders if folder not in known]
-    if unknown:
-        shown = ", ".join(map(printable, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
-        raise PrebakeError(f"{printable(source.root)} has {counted(len(unknown), 'class')} that {printable(path)} does not know: {shown}")
+def _labelled(request: Request, names: tuple[str, ...] | None) -> tuple[Source, Labelled | None]:
+    """The pictures, and what a table says of them; without one, their folders are their classes."""
+    table = request.table
+    if request.like is not None:
+        check_kind(read_manifest(request.like), request.like, table)
+    if table is not None:
+        if table.target is not None and request.classes is not None:
+            raise UsageError("--target stores columns under their own names: leave --classes out")
+        check_table(table.file)
+        table.check()
+    source = scan(request.source, by_folder=table is None)
+    if not request.without_boxes:
+        check_boxes(source)
+    if table is not None:
+        whose = f"--like {printable(request.like)}" if request.like else f"--classes {printable(request.classes)}"
+        labelled = label(source, table, names=names, whose=whose)
+        return labelled.source, labelled
+    if not request.classes_are_folders:
+        out = request.out or Path("OUT")
+        check_folders(source, request.format, out, request.like, without_boxes=request.without_boxes)
+    if names is not None:
+        check_folder_names(source, names, request.like or request.classes)
+    return source, None

@@ -5,7 +5,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -48,17 +48,39 @@ def write_side_files(out: Path, plan: Plan, packed: list[Packed]) -> list[SideFi
     if any(done.offsets is not None for done in packed):
         np.save(out / "offsets.npy", row_offsets(packed, plan.recipe.pixels.nbytes), allow_pickle=False)
         names.append("offsets.npy")
-    _write_csv(out / "samples.csv", SAMPLES, _samples(plan, packed))
+    _write_csv(out / "samples.csv", [*SAMPLES, *_carried(plan)], _samples(plan, packed))
     rejects = ((plan.keys[item], reason, detail) for done in packed for item, reason, detail in done.rejects)
     _write_csv(out / "rejects.csv", REJECTS, rejects)
     return [describe(out / name) for name in sorted(names)]
 
 
+class _UnixLines:
+    """Ends rows by a line feed. Were the writer itself told to, it would not quote a carriage return in a name."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, row: str) -> int:
+        """See csv.writer, which writes a whole row at a time."""
+        return self._file.write(row.removesuffix("\r\n") + "\n")
+
+
 def _write_csv(path: Path, header: list[str], rows: Iterable[Iterable[object]]) -> None:
     with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv.writer(_UnixLines(file))
         writer.writerow(header)
         writer.writerows(rows)
+
+
+def _carried(plan: Plan) -> list[str]:
+    """What the table's own columns are called behind ours: one of the same name gets `own_` in front."""
+    names = []
+    for name in plan.columns:
+        new = name
+        while new in SAMPLES or (new != name and new in plan.columns):
+            new = f"own_{new}"
+        names.append(new)
+    return names
 
 
 def _samples(plan: Plan, packed: list[Packed]) -> Iterator[tuple[object, ...]]:
@@ -69,6 +91,7 @@ def _samples(plan: Plan, packed: list[Packed]) -> Iterator[tuple[object, ...]]:
             target = plan.target_of(item)
             label, name = (target, plan.classes[target]) if isinstance(target, int) else ("", "")
             at = place(height, width, plan.recipe.size, plan.recipe.resize)
+            own = [cells[item] for cells in plan.columns.values()]
             scale = f"{at.height / height:.9g}", f"{at.width / width:.9g}"
-            yield index, done.shard.name, row, plan.keys[item], label, name, height, width, *scale, at.top, at.left
+            yield index, done.shard.name, row, plan.keys[item], label, name, height, width, *scale, at.top, at.left, *own
             index += 1

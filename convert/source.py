@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from convert.contracts import RejectError
 from convert.errors import PrebakeError, printable
-
-EXTENSIONS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".mpo", ".ppm", ".pgm")
-"""The extension decides whether a file is looked at; its content decides what it is."""
-JUNK = ("__MACOSX", "@eaDir", "$RECYCLE.BIN", "System Volume Information")
+from convert.manifest import Keys
+from convert.walk import EXTENSIONS, Pictures, Walk
 
 
 @dataclass
@@ -25,105 +23,67 @@ class Source:
     """The pictures below `root`, in ImageFolder's order: by class, folder and name."""
 
     root: Path
-    keys: list[str] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
+    keys: Keys
+    sizes: npt.NDArray[np.int64]
+    """Of the files, in bytes."""
+    folders: list[str]
     """Class folders that hold pictures, sorted; a flat folder has none."""
-    counts: list[int] = field(default_factory=list)
+    counts: list[int]
     """Pictures in each of them."""
-    ignored: Counter[str] = field(default_factory=Counter)
+    ignored: Counter[str]
     """What was passed over, and how often."""
+    beside: list[str]
+    """Paths of a few side files that may hold boxes."""
+    labelled: str = ""
+    """Where labels that are not the folders' names come from, for a person."""
 
     def labels(self, classes: tuple[str, ...]) -> npt.NDArray[np.int64]:
         """One label for each key, as places in `classes`."""
         number = {name: label for label, name in enumerate(classes)}
         return np.repeat(np.array([number[name] for name in self.folders], np.int64), self.counts)
 
+    def take(self, items: npt.NDArray[np.int64], others: str) -> Source:
+        """The source of some of its pictures, by rising place, without class folders; `others` says what the rest is."""
+        left = np.setdiff1d(np.arange(len(self.keys)), items)
+        keys, ignored = self.keys, Counter(self.ignored)
+        if len(left):
+            keys = keys.take(items)
+            ignored[f"{others}, such as {printable(self.keys[int(left[0])])}"] = len(left)
+        return dataclasses.replace(self, keys=keys, sizes=self.sizes[items], folders=[], counts=[], ignored=ignored)
 
-def scan(root: Path) -> Source:
+
+def scan(root: Path, *, by_folder: bool = True) -> Source:
     """Look at every name below a folder once; no file is opened.
+
+    Args:
+        root: the folder.
+        by_folder: whether its folders are classes. If not, all pictures count, at any depth.
 
     Raises:
         PrebakeError: no such folder, or no pictures in it.
     """
     if not root.is_dir():
         raise PrebakeError(f"{printable(root)}: {'not a folder' if root.exists() else 'no such folder'}")
-    source = Source(root)
-    folders, files = _listing(root, source)
-    for folder in folders:
-        before = len(source.keys)
-        for key, size in _walk(root, folder, source):
-            source.keys.append(key)
-            source.sizes.append(size)
-        if len(source.keys) > before:
-            source.folders.append(folder)
-            source.counts.append(len(source.keys) - before)
+    walk, pictures, folders, counts = Walk(root), Pictures(), [], []
+    names, flat = walk.list("") if by_folder else ([""], Pictures())
+    for name in names:
+        before = len(pictures)
+        for more in walk.below(name):
+            pictures.extend(more)
+        if len(pictures) > before:
+            folders.append(name)
+            counts.append(len(pictures) - before)
         else:
-            source.ignored["folders without pictures"] += 1
-    if source.keys:
-        source.ignored["pictures outside class folders"] += len(files)
-    else:
-        source.keys, source.sizes = [name for name, _ in files], [size for _, size in files]
-    if not source.keys:
+            walk.ignored["folders without pictures"] += 1
+    if pictures:
+        walk.ignored["pictures outside class folders"] += len(flat)
+    elif not flat:
         raise PrebakeError(f"{printable(root)}: no pictures in it (looked for {' '.join(EXTENSIONS)})")
-    source.ignored = +source.ignored
-    return source
-
-
-def _listing(path: Path, source: Source) -> tuple[list[str], list[tuple[str, int]]]:
-    """A folder's sub-folders, and its pictures with their sizes, both sorted by name."""
-    folders, files = [], []
-    try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                if entry.name.startswith(".") or entry.name in JUNK:
-                    source.ignored["hidden and system files"] += 1
-                elif _is_folder(entry):
-                    folders.append(entry.name)
-                elif entry.name.lower().endswith(EXTENSIONS):
-                    files.append((entry.name, _size(entry)))
-                else:
-                    source.ignored["files of other kinds"] += 1
-    except OSError as error:
-        raise PrebakeError(f"{printable(path)} cannot be listed: {error.strerror}") from error
-    return sorted(folders), sorted(files)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link to itself
-        return False
-
-
-def _size(entry: os.DirEntry[str]) -> int:
-    try:
-        return entry.stat().st_size
-    except OSError:  # a dangling link: rejected by name when it is read
-        return 0
-
-
-def _walk(root: Path, folder: str, source: Source) -> Iterator[tuple[str, int]]:
-    """Keys and sizes below one class folder, in the order of `sorted(os.walk(...))`; links are followed, loops are not."""
-    found: list[tuple[str, list[tuple[str, int]]]] = []
-    base = root.stat()
-    todo = [(folder, frozenset([(base.st_dev, base.st_ino)]))]
-    while todo:
-        path, above = todo.pop()
-        full = root / path
-        try:
-            info = full.stat()
-        except OSError as error:
-            raise PrebakeError(f"{printable(full)} cannot be entered: {error.strerror}") from error
-        here = (info.st_dev, info.st_ino)
-        if here in above:
-            source.ignored["links back to a folder above"] += 1
-            continue
-        folders, files = _listing(full, source)
-        found.append((path, files))
-        todo += [(f"{path}/{name}", above | {here}) for name in folders]
-    for path, files in sorted(found):
-        yield from ((f"{path}/{name}", size) for name, size in files)
+    if not by_folder:
+        folders, counts = [], []
+    keys, sizes = (pictures or flat).finished()
+    beside = [path for paths in walk.beside.values() for path in paths]
+    return Source(root, keys, sizes, folders, counts, +walk.ignored, beside)
 
 
 def read_item(root: Path, key: str) -> bytes:

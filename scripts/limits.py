@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 import make_sample  # noqa: E402 - beside this file
 import measure_convert  # noqa: E402
 import measure_readers  # noqa: E402
+import measure_scan  # noqa: E402
 import measure_start  # noqa: E402
 
 from convert.machine import cores, free_disk  # noqa: E402
@@ -28,6 +29,8 @@ LIMITS = {
     "dataset_vs_naive": ("at least", 1.0),
     "help_s": ("under", 0.3),
     "open_million_s": ("under", 0.5),
+    "scan_files_per_s": ("at least", 100_000),
+    "scan_bytes_per_file": ("under", 300),
 }
 NEEDED = 4 << 30
 
@@ -40,6 +43,7 @@ def _memory() -> Path:
 
 def _measure(pictures: Path, work: Path, rounds: int) -> dict[str, Any]:
     found: dict[str, Any] = {"start": measure_start.measure(work, rounds), "convert": measure_convert.measure(pictures, work, rounds)}
+    found["scan"] = measure_scan.measure(work, rounds)
     measure_convert.bake(work / "links", work / "baked", "memmap", cores())
     found["readers"] = measure_readers.measure(work / "baked", rounds)
     found["machine"] = {

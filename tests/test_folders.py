@@ -58,6 +58,7 @@ def test_hostile_names_survive(tmp_path: Path) -> None:
     names = [
         "a\nb.jpg",
         "a\tb.jpg",
+        "a\rb.jpg",
         "a'b\".jpg",
         "a,b.jpg",
         "🦊.jpg",

@@ -1,0 +1,59 @@
+"""Reads a file with one JSON object a line: its names are the columns, and what an object lacks is blank."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from convert.errors import PrebakeError, printable
+from convert.labels.table import Table
+from convert.labels.text import opened
+
+
+def read_json_lines(path: Path) -> Table:
+    """A table of texts: null is blank, a list or an object is its compact JSON.
+
+    Raises:
+        PrebakeError: a line that is no JSON object, or holds half a character.
+    """
+    table = Table(path)
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                for name, text in _object(path, number, line).items():
+                    column = table.columns.setdefault(name, [])
+                    column += [""] * (len(table) - len(column))  # rows before the first that has it
+                    column.append(text)
+                table.lines.append(number)
+    for column in table.columns.values():
+        column += [""] * (len(table) - len(column))
+    return table
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, str]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise PrebakeError(f"{printable(path)}, line {number} is not JSON: {printable(error)}") from error
+    if not isinstance(found, dict):
+        raise PrebakeError(f'{printable(path)}, line {number} is not a JSON object such as {{"path": "a.jpg", "label": "cat"}}')
+    texts = {name.strip(): _text(value) for name, value in found.items()}
+    for text in (*texts, *texts.values()):
+        if not text.isascii() and not _writable(text):
+            raise PrebakeError(f"{printable(path)}, line {number} holds half a character (a lone surrogate): {printable(text)[:80]}")
+    return texts
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _writable(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True

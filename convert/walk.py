@@ -1,0 +1,152 @@
+"""Lists folders: the pictures in them, kept as bytes end to end, and what else lies there."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from convert.errors import PrebakeError, printable
+from convert.manifest import Keys
+
+EXTENSIONS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".mpo", ".ppm", ".pgm")
+"""The extension decides whether a file is looked at; its content decides what it is."""
+JUNK = frozenset(["__MACOSX", "@eaDir", "$RECYCLE.BIN", "System Volume Information"])
+SIDE = (".txt", ".xml", ".json")
+"""Files that may hold boxes; some are remembered, to be looked at."""
+SIDE_EACH, SIDE_ALL = 8, 64
+"""So many of each kind are remembered, of one folder and of all."""
+BLOCK = 4096
+"""Names that are encoded at a time."""
+
+
+class Pictures:
+    """Keys and sizes of many pictures, without an object for each: about 16 bytes and the key's own."""
+
+    __slots__ = ("_blob", "_lengths", "_sizes")
+
+    def __init__(self) -> None:
+        self._blob, self._lengths, self._sizes = bytearray(), array("i"), array("q")
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def add(self, prefix: str, names: list[str], sizes: array[int]) -> None:
+        """Append the pictures of one folder, sorted by name."""
+        if not names:
+            return
+        order = sorted(range(len(names)), key=names.__getitem__)
+        self._sizes.frombytes(np.asarray(sizes)[order].tobytes())
+        before = len(prefix.encode("utf-8", "surrogateescape"))
+        for start in range(0, len(order), BLOCK):
+            block = [names[i] for i in order[start : start + BLOCK]]
+            text = prefix + prefix.join(block)
+            self._blob += text.encode("utf-8", "surrogateescape")
+            sizable = block if text.isascii() else [name.encode("utf-8", "surrogateescape") for name in block]
+            self._lengths.extend([before + len(name) for name in sizable])
+
+    def extend(self, other: Pictures) -> None:
+        """Append all of another's."""
+        self._blob += other._blob
+        self._lengths.extend(other._lengths)
+        self._sizes.extend(other._sizes)
+
+    def finished(self) -> tuple[Keys, npt.NDArray[np.int64]]:
+        """The keys, and each picture's size in bytes; nothing can be added afterwards."""
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(np.asarray(self._lengths), dtype=np.int64, out=offsets[1:])
+        return Keys(np.frombuffer(self._blob, np.uint8), offsets), np.asarray(self._sizes)
+
+
+class Walk:
+    """One look at every name below a root; no file is opened."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.ignored: Counter[str] = Counter()
+        """What was passed over, and how often."""
+        self.beside: dict[str, list[str]] = {extension: [] for extension in SIDE}
+        """Paths of the first side files of each kind that are not empty."""
+
+    def list(self, path: str) -> tuple[list[str], Pictures]:
+        """A folder's sub-folders, sorted, and its pictures; the path is relative, empty for the root.
+
+        Raises:
+            PrebakeError: the folder cannot be listed.
+        """
+        prefix = f"{path}/" if path else ""
+        folders, names, sizes = [], [], array("q")
+        noted: Counter[str] = Counter()
+        try:
+            with os.scandir(self.root / path) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name[0] == "." or name in JUNK:
+                        self.ignored["hidden and system files"] += 1
+                    elif _is_folder(entry):
+                        folders.append(name)
+                    elif name.lower().endswith(EXTENSIONS):
+                        names.append(name)
+                        sizes.append(_size(entry))
+                    else:
+                        self.ignored["files of other kinds"] += 1
+                        self._note(prefix, entry, noted)
+        except OSError as error:
+            raise PrebakeError(f"{printable(self.root / path)} cannot be listed: {error.strerror}") from error
+        pictures = Pictures()
+        pictures.add(prefix, names, sizes)
+        return sorted(folders), pictures
+
+    def _note(self, prefix: str, entry: os.DirEntry[str], noted: Counter[str]) -> None:
+        """Remember a side file, unless there are enough."""
+        kind = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 - a Path for each of a million names is slow
+        if kind in self.beside and noted[kind] < SIDE_EACH and len(self.beside[kind]) < SIDE_ALL and _size(entry):
+            noted[kind] += 1
+            self.beside[kind].append(prefix + entry.name)
+
+    def below(self, folder: str) -> Iterator[Pictures]:
+        """The pictures of a folder and of all below it, in the order of `sorted(os.walk(...))`; links are followed, loops are not.
+
+        Raises:
+            PrebakeError: a folder cannot be entered.
+        """
+        found: list[tuple[str, Pictures]] = []
+        base = self.root.stat()
+        todo = [(folder, frozenset([(base.st_dev, base.st_ino)] if folder else []))]
+        while todo:
+            path, above = todo.pop()
+            full = self.root / path
+            try:
+                info = full.stat()
+            except OSError as error:
+                raise PrebakeError(f"{printable(full)} cannot be entered: {error.strerror}") from error
+            here = (info.st_dev, info.st_ino)
+            if here in above:
+                self.ignored["links back to a folder above"] += 1
+                continue
+            folders, pictures = self.list(path)
+            if pictures:
+                found.append((path, pictures))
+            todo += [(f"{path}/{name}" if path else name, above | {here}) for name in folders]
+        found.sort(key=lambda pair: pair[0], reverse=True)
+        while found:  # what has been taken over takes no room twice
+            yield found.pop()[1]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except OSError:  # a dangling link: rejected by name when it is read
+        return 0
