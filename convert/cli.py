@@ -1,4 +1,4 @@
-"""The command line: one subcommand for each format, `plan` and `doctor`."""
+"""The command line: one subcommand for each format, `plan`, `stats` and `doctor`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from convert import __version__, options
 from convert.errors import PrebakeError, printable
 from convert.registry import format_names, load_format
 
 RECIPE = ("size", "resize", "filter", "dtype", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
-ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards")
+ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards", "mean_std", "dedupe")
 
 
 class Commands(click.Group):
@@ -67,8 +68,16 @@ def _request(format: str, given: dict[str, Any]) -> Any:
         format=format,
         options={name: True for option in load_format(format).options if given.get(name := option.name.replace("-", "_"))},
         recipe={name: given[name] for name in RECIPE},
+        crew=_crew(given),
         **{name: given[name] for name in ASKED},
     )
+
+
+def _crew(given: dict[str, Any]) -> Any:
+    from convert import machine  # `--help` must start at once
+    from convert.tasks import Crew
+
+    return Crew(workers=given["workers"] or machine.cores(), max_rejects=given["max_rejects"])
 
 
 def _already_there(plan: Any, out: Path, overwrite: bool) -> bool:
@@ -82,20 +91,22 @@ def _already_there(plan: Any, out: Path, overwrite: bool) -> bool:
 
 
 def _bake(name: str, given: dict[str, Any]) -> None:
-    from convert import machine, output, report, run  # `--help` must start at once
+    from convert import output, report, run  # `--help` must start at once
     from convert.request import resolve
 
-    plan, source = resolve(_request(name, given))
+    request = _request(name, given)
+    plan, source = resolve(request)
     out: Path = given["out"]
     if _already_there(plan, out, given["overwrite"]):
         return
     click.echo(report.plan_block(plan, source, out))
     report.check_room(plan, out, output.held(out))
-    workers = given["workers"] or machine.cores()
-    result = run.carry_out(plan, out, workers=workers, max_rejects=given["max_rejects"], preview=given["preview"])
+    workers, max_rejects = request.crew.workers, request.crew.max_rejects
+    result = run.carry_out(plan, out, workers=workers, max_rejects=max_rejects, preview=given["preview"])
     if result.note:
         click.echo(result.note, err=True)
-    click.echo(report.summary(out, result.manifest, result.packed, result.seconds))
+    duplicates = result.duplicates.line(printable(given["like"]))
+    click.echo(report.summary(out, result.manifest, result.packed, result.seconds, duplicates=duplicates))
 
 
 @cli.command("plan", short_help="Say what a bake would be, and write nothing.")
@@ -113,6 +124,28 @@ def plan_command(**given: Any) -> None:
     click.echo(report.plan_block(plan, source, out))
     if out is None or not _already_there(plan, out, given["overwrite"]):
         report.check_room(plan, out or Path(), output.held(out) if out else 0)
+
+
+@cli.command("stats", short_help="Mean and std of the pixels of a folder or of a bake.")
+@click.argument("source", metavar="SRC|BAKED", type=options.FOLDER)
+@options.add([*options.PIXELS, *options.SET, *options.CREW])
+@click.option("--json", "as_json", is_flag=True, help="For machines: all digits.")
+@click.pass_context
+def stats_command(ctx: click.Context, /, source: Path, as_json: bool, **given: Any) -> None:
+    """Print mean and std per channel of the pixels that a bake of SRC would store, or that BAKED holds, and write nothing.
+
+    Every pixel of every row counts, for levels from 0 to 1, summed up exactly. The std is the population's: the divisor is n.
+    SRC takes all options of a bake; those that change no level change nothing.
+    """
+    from convert import stats  # `--help` must start at once
+
+    if stats.is_bake(source):
+        typed = [param for param in ctx.command.params if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE]
+        flags = [param.opts[0] for param in typed if param.name not in ("source", "as_json", "workers", "max_rejects")]
+        figures = stats.of_bake(source, _crew(given), flags)
+    else:
+        figures = stats.of_source(_request("memmap", given | {"source": source, "out": None, "mean_std": None, "dedupe": "off"}))
+    click.echo(figures.to_json() if as_json else figures.to_text())
 
 
 @cli.command("doctor")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from convert.contracts import Array, Format, Offsets, RejectError, Sample, ShardSpec
 from convert.errors import PrebakeError, printable
+from convert.hashes import hash_of
 from convert.image.bake import Bake, Baked
 from convert.image.pillow import pillow_versions
 from convert.manifest import Shard
@@ -42,6 +43,18 @@ class Packed:
     """(item, reason, detail)."""
     seen: Counter[str]
     """What was done to the pictures that became rows, before they were resized, and how often."""
+    hashes: bytes = b""
+    """`convert.hashes` of the files that became rows, end to end, unless nobody looks for duplicates."""
+
+
+def load_work(work: Path) -> tuple[Plan, Bake]:
+    """The plan in a work folder, and what follows its recipe.
+
+    Raises:
+        PrebakeError: another Pillow is installed here than where the plan was made.
+    """
+    info = (work / PLAN).stat()
+    return _load(work, (info.st_ino, info.st_mtime_ns))
 
 
 @functools.lru_cache(maxsize=1)
@@ -67,8 +80,7 @@ def pack(out: Path, number: int) -> Packed:
     Raises:
         PrebakeError: the disk is full, or the shard does not hold what was written into it.
     """
-    info = (out / WORK / PLAN).stat()
-    plan, bake = _load(out / WORK, (info.st_ino, info.st_mtime_ns))
+    plan, bake = load_work(out / WORK)
     format = load_format(plan.format)
     name = shard_name(number, format)
     partial = out / f"{name}.{os.getpid()}.partial"
@@ -101,6 +113,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], Counter())
     ends: list[bytes] = []
     last: Array | None = None
+    hashes = bytearray()
     spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK / PROGRESS, number)
     try:
@@ -109,7 +122,8 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 key = plan.keys[item]
                 seen = Counter[str]()
                 try:
-                    baked: Baked = bake(read_item(Path(plan.root), key), seen)
+                    data = read_item(Path(plan.root), key)
+                    baked: Baked = bake(data, seen)
                 except RejectError as error:
                     packed.rejects.append((item, error.reason, error.detail))
                 else:
@@ -118,6 +132,8 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     packed.items.append(item)
                     packed.seen.update(seen)
                     packed.sizes.append((baked.height, baked.width))
+                    if plan.dedupe != "off":
+                        hashes += hash_of(data)
                     if not ends:
                         ends.append(last.tobytes())
                 meter.set(done, len(packed.rejects))
@@ -125,6 +141,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 ends.append(last.tobytes())
     finally:
         meter.close()
+    packed.hashes = bytes(hashes)
     return packed, ends
 
 

@@ -33,6 +33,8 @@ def make_recipe(options: dict[str, Any]) -> Recipe:
             raise UsageError("--dtype uint16 keeps 16-bit grey as it is: it does not go with --color RGB")
         if given.get("window"):
             raise UsageError("--dtype uint16 keeps 16-bit grey as it is: leave --window out")
+    if given.get("window") == "auto":
+        del given["window"]  # found later, by `convert.auto`
     fields = DEFAULTS | given
     statistics = STATISTICS[fields["colour"]] | {name: given[name] for name in ("mean", "std") if name in given}
     decoding = Decoding(**{name: fields.pop(name) for name in DECODING if name in fields})

@@ -89,6 +89,7 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
         ("area", crop),
         *([("", "--resize pad keeps all")] if dropped >= 0.005 else []),
+        *plan.notes,
         ("decoder", f"{plan.pillow['variant']} {plan.pillow['pillow']}, libjpeg {plan.pillow['libjpeg']}"),
     ]
     where = f" -> {printable(out)}" if out else ""
@@ -121,8 +122,8 @@ def _tally(title: str, counts: Counter[str]) -> str:
     return "\n".join(textwrap.wrap(text, 80, subsequent_indent="    "))
 
 
-def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float) -> str:
-    """The block that is shown when the bake is complete."""
+def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float, *, duplicates: str = "") -> str:
+    """The block that is shown when the bake is complete; `duplicates` is a sentence, or empty."""
     rejects = Counter(reason for done in packed for _, reason, _ in done.rejects)
     rejected = sum(rejects.values())
     candidates = manifest.count + rejected
@@ -136,6 +137,7 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float)
             f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected",
             *([_tally("rejected, see rejects.csv", rejects)] if rejects else []),
             *([_tally("among the written", done_to)] if done_to else []),
+            *textwrap.wrap(duplicates, 80, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False),
             f"{classes}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
             f"in {printable(out)}: samples.csv says which picture is where{f', {PREVIEW} shows some' if drawn else ''}",
             *([] if importlib.util.find_spec("torch") else ["to read it, install torch: make install, or pip install 'prebake[train]'"]),

@@ -1,31 +1,23 @@
-"""Carries a plan out: runs the shards, tries again, counts rejects."""
+"""Carries a plan out: every shard, what lies beside them, and the manifest, or nothing."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import multiprocessing
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from convert import progress
-from convert.contracts import Outcome
-from convert.errors import NotStartedError, PrebakeError, WorkerDiedError, printable
+from convert.duplicates import Duplicates
+from convert.errors import PrebakeError, printable
 from convert.finish import commit, finish
-from convert.interrupts import heed
 from convert.manifest import Manifest
 from convert.output import place, sweep
 from convert.pack import FULL, PROGRESS, Packed, pack
-from convert.plan import Plan
-from convert.registry import load_executor
-
-TRIES = 3
-"""For each shard. A worker that dies takes the shards along that wait for it, so two may be bad luck."""
-MIN_REJECTS = 10
-"""So many rejects are always allowed by a limit that is a share: one bad file in a small folder is no disaster."""
+from convert.plan import WORK, Plan
+from convert.tasks import Crew, Rejected, bar, check_process, run_shards
 
 
 @dataclasses.dataclass
@@ -37,11 +29,7 @@ class Result:
     seconds: float
     note: str
     """What the user should know."""
-
-
-def allowed_rejects(limit: str, items: int) -> int:
-    """`1%` of the pictures, at least ten, or a count such as `25`."""
-    return max(MIN_REJECTS, int(items * float(limit[:-1]) / 100)) if limit.endswith("%") else int(limit)
+    duplicates: Duplicates
 
 
 def carry_out(
@@ -52,20 +40,15 @@ def carry_out(
     Raises:
         PrebakeError: too many rejects, a disk that is full, a shard that failed too often.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing itself sees it
-        raise PrebakeError('a worker is importing the script that bakes: put the call under `if __name__ == "__main__":`')
+    check_process()
     began = time.perf_counter()
+    crew = Crew(workers, executor, max_rejects, quiet)
     with place(out) as work, _said_as_one_line(out):
         plan.save(work)
-        progress.create(work / PROGRESS, plan.shards)
-        with _bar(work / PROGRESS, len(plan.keys), quiet) as tick:
-            limit = allowed_rejects(max_rejects, len(plan.keys))
-            packed = _shards(plan, out, tick, workers=workers, executor=executor, limit=limit)
-        if not any(done.items for done in packed):
-            raise PrebakeError(f"{printable(plan.root)}: no picture could be baked; {_examples(plan, packed)}")
-        manifest, note = finish(plan, out, packed, preview)
-        commit(out, manifest)
-    return Result(manifest, packed, time.perf_counter() - began, note)
+        packed = _shards(plan, out, crew)
+        ended = finish(plan, out, packed, preview)
+        commit(out, ended.manifest)
+    return Result(ended.manifest, packed, time.perf_counter() - began, ended.note, ended.duplicates)
 
 
 @contextmanager
@@ -79,64 +62,20 @@ def _said_as_one_line(out: Path) -> Iterator[None]:
         raise PrebakeError(f"{printable(out)}: {printable(error)}; nothing was kept") from error
 
 
-@contextmanager
-def _bar(path: Path, total: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    from tqdm import tqdm  # `prebake --help` must start at once
-
-    with tqdm(total=total, unit=" pictures", disable=True if quiet else None, dynamic_ncols=True, smoothing=0.1) as bar:
-
-        def tick() -> None:
-            done, rejected = progress.totals(path)
-            if rejected:
-                bar.set_postfix_str(f"{rejected} rejected", refresh=False)
-            bar.update(done - bar.n)
-
-        yield tick
-        tick()
-
-
-def _shards(plan: Plan, out: Path, tick: Callable[[], None], *, workers: int, executor: str, limit: int) -> list[Packed]:
-    """Make every shard; one whose worker died, or that failed for an unknown reason, is tried again."""
+def _shards(plan: Plan, out: Path, crew: Crew) -> list[Packed]:
+    """Make every shard."""
     done: dict[int, Packed] = {}
-    tries: Counter[int] = Counter()
-    todo = list(range(plan.shards))
-    rejected = 0
-    while todo:
-        again = []
-        with closing(load_executor(executor)(functools.partial(pack, out), todo, workers)) as outcomes:
-            for outcome in outcomes:
-                heed()
-                tick()
-                if outcome is None:
-                    continue
-                if outcome.error is None:
-                    done[outcome.task] = outcome.value
-                    rejected += len(outcome.value.rejects)
-                    if rejected > limit:
-                        what = f"more than {limit} pictures were rejected (--max-rejects allows more)"
-                        raise PrebakeError(f"{what}: {_examples(plan, list(done.values()))}")
-                else:
-                    tries[outcome.task] += not isinstance(outcome.error, NotStartedError)
-                    _give_up(outcome, tries[outcome.task])
-                    again.append(outcome.task)
-        sweep(out)  # what a killed worker left would take room from its second try
-        todo = sorted(again)
+    rejected = Rejected(plan, crew.max_rejects)
+
+    def take(number: int, packed: Packed) -> None:
+        done[number] = packed
+        rejected.add(packed.rejects)
+
+    meters = out / WORK / PROGRESS
+    progress.create(meters, plan.shards)
+    with bar(meters, len(plan.keys), crew, "baking") as tick:
+        # What a killed worker left would take room from its second try.
+        run_shards(functools.partial(pack, out), plan.shards, crew, take=take, tick=tick, between=functools.partial(sweep, out))
+    if not any(packed.items for packed in done.values()):
+        raise rejected.all_of_them()
     return [done[number] for number in range(plan.shards)]
-
-
-def _give_up(outcome: Outcome, tries: int) -> None:
-    """Raise the error of a shard that need not be tried again."""
-    error = outcome.error
-    if isinstance(error, PrebakeError) and not isinstance(error, WorkerDiedError | NotStartedError):
-        raise error
-    if error is not None and tries >= TRIES:
-        if isinstance(error, PrebakeError | OSError):
-            raise PrebakeError(f"shard {outcome.task} failed {tries} times: {error}") from error
-        raise error
-
-
-def _examples(plan: Plan, packed: list[Packed]) -> str:
-    rejects = [reject for done in packed for reject in done.rejects]
-    shown = [f"{printable(plan.keys[item])}: {reason} ({printable(detail)})" for item, reason, detail in rejects[:3]]
-    return f"{len(rejects)} rejected, such as " + "; ".join(shown)

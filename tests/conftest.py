@@ -15,6 +15,7 @@ from convert.manifest import Manifest
 from convert.registry import format_names
 from convert.request import Request, resolve
 from convert.run import carry_out
+from convert.tasks import Crew
 
 Baker = Callable[..., Manifest]
 CLASSES = {"1": 7, "10": 5, "2": 9, "v1.5 class": 4, "__background__": 5}
@@ -32,7 +33,8 @@ def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, e
     """Bake in this process, as the command line does; recipe and request options by name."""
     recipe: dict[str, Any] = {name: asked.pop(name) for name in RECIPE if name in asked}
     preview = asked.pop("preview", False)
-    plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, **asked))
+    crew = Crew(workers, executor, quiet=True)
+    plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked))
     return carry_out(plan, out, workers=workers, executor=executor, preview=preview, quiet=True).manifest
 
 

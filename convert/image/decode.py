@@ -4,6 +4,8 @@ import io
 import warnings
 from collections import Counter
 
+import numpy as np
+import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from convert.contracts import RejectError
@@ -12,6 +14,7 @@ from convert.image.jpeg import SOI, decode_strict, end_of_scans, judge, mend
 from convert.image.magic import foreign_format
 from convert.image.profile import to_srgb
 from convert.image.upright import FIRST_TURNED, orientation, upright
+from convert.manifest import Decoding
 
 MAX_PIXELS = 178_956_970
 """Twice Pillow's own warning limit (`Image.MAX_IMAGE_PIXELS`): its limit for an error."""
@@ -63,6 +66,18 @@ def header_size(data: bytes) -> tuple[int, int]:
     except Exception as error:  # Pillow raises almost anything on broken files
         raise RejectError("not_an_image", str(error)) from error
     return (picture.width, picture.height) if turned else (picture.height, picture.width)
+
+
+def decode_wide(data: bytes, decoding: Decoding) -> npt.NDArray[np.uint16] | None:
+    """The grey levels (H, W) of a 16-bit grey picture as they are in the file; None for any other picture.
+
+    Raises:
+        RejectError: as `decode`.
+    """
+    del decoding
+    decode(data)
+    picture = Image.open(io.BytesIO(data))
+    return np.asarray(picture).clip(0, 65535).astype(np.uint16) if picture.mode.startswith("I") else None
 
 
 def _unidentified(data: bytes) -> RejectError:
