@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,9 @@ from convert.manifest import Keys, Manifest, read_manifest
 HASHES = "hashes.npy"
 NBYTES = 16
 """Of a hash: the first half of SHA-256. Two of 10^9 different files have the same one with a chance of 10^-21."""
+
+SOURCES = (HASHES, "keys.bin", "keys.npy", "targets.npy")
+"""What an inventory is read from."""
 
 Hashes = npt.NDArray[np.uint8]
 """(N, 16), in the order of a bake."""
@@ -65,28 +67,36 @@ def read_inventory(folder: Path) -> Inventory | None:
     sums = {file.name: file.checksum for file in manifest.files}
     if HASHES not in sums:
         return None
-    hashes = _load(folder / HASHES, sums[HASHES], np.uint8, (manifest.count, NBYTES))
+    names = [name for name in SOURCES if name in sums]
+    for name in names:
+        _verify(folder / name, sums[name])
+    hashes = _load(folder / HASHES, np.uint8, (manifest.count, NBYTES))
+    labels = _load(folder / "targets.npy", np.int64, (manifest.count,)) if manifest.target.kind == "class" else None
     keys = Keys.load(folder)
     if len(keys) != manifest.count:
         raise _damaged(folder / "keys.npy")
-    labels = None
-    if manifest.target.kind == "class":
-        labels = _load(folder / "targets.npy", sums.get("targets.npy", ""), np.int64, (manifest.count,))
-    return Inventory(hashes, keys, manifest.classes, labels, _identity(manifest, sums))
+    parts = [manifest.classes, *((name, sums[name]) for name in names)]
+    identity = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return Inventory(hashes, keys, manifest.classes, labels, identity)
 
 
-def _identity(manifest: Manifest, sums: dict[str, str]) -> str:
-    parts = [manifest.classes, *(sums.get(name) for name in (HASHES, "keys.bin", "keys.npy", "targets.npy"))]
-    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _load(path: Path, checksum: str, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _verify(path: Path, checksum: str) -> None:
     try:
-        data = path.read_bytes()
-        array = np.load(io.BytesIO(data), allow_pickle=False)
+        with path.open("rb") as file:
+            good = hashlib.file_digest(file, "sha256").hexdigest() == checksum
+    except OSError as error:
+        raise _damaged(path) from error
+    if not good:
+        raise _damaged(path)
+
+
+def _load(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """An array that was verified; a manifest that was tampered with is still no reason for a crash."""
+    try:
+        array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise _damaged(path) from error
-    if hashlib.sha256(data).hexdigest() != checksum or array.dtype != dtype or array.shape != shape:
+    if array.dtype != dtype or array.shape != shape:
         raise _damaged(path)
     return np.asarray(array)
 
