@@ -77,7 +77,7 @@ def _crew(given: dict[str, Any]) -> Any:
     from convert import machine  # `--help` must start at once
     from convert.tasks import Crew
 
-    return Crew(workers=given["workers"] or machine.cores(), max_rejects=given["max_rejects"])
+    return Crew(workers=given["workers"] or machine.cores(), max_rejects="0" if given["strict"] else given["max_rejects"])
 
 
 def _already_there(plan: Any, out: Path, overwrite: bool) -> bool:
@@ -141,7 +141,7 @@ def stats_command(ctx: click.Context, /, source: Path, as_json: bool, **given: A
 
     if stats.is_bake(source):
         typed = [param for param in ctx.command.params if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE]
-        flags = [param.opts[0] for param in typed if param.name not in ("source", "as_json", "workers", "max_rejects")]
+        flags = [param.opts[0] for param in typed if param.name not in ("source", "as_json", "workers", "max_rejects", "strict")]
         figures = stats.of_bake(source, _crew(given), flags)
     else:
         figures = stats.of_source(_request("memmap", given | {"source": source, "out": None, "mean_std": None, "dedupe": "off"}))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.errors import PrebakeError, printable
-from convert.manifest import Keys, Manifest, read_manifest
+from convert.manifest import Keys, read_manifest
 
 HASHES = "hashes.npy"
 NBYTES = 16

@@ -136,6 +136,7 @@ SET = [
 CREW = [
     click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]"),
     click.option("--max-rejects", type=Limit(), default="1%", show_default=True, help="Bad pictures before a run fails; % is at least 10."),
+    click.option("--strict", is_flag=True, help="Fail at the first bad picture."),
 ]
 RUN = [
     *CREW,

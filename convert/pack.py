@@ -24,7 +24,13 @@ from convert.progress import Meter
 from convert.registry import load_format
 from convert.source import read_item
 
-PROGRESS = "progress"
+NAMED = {
+    **dict.fromkeys([".jpg", ".jpeg", ".jpe", ".jfif", ".mpo"], "JPEG"),
+    **dict.fromkeys([".tif", ".tiff"], "TIFF"),
+    **dict.fromkeys([".ppm", ".pgm"], "PPM"),
+    **{f".{name.lower()}": name for name in ("PNG", "WEBP", "BMP", "GIF")},
+}
+"""What an extension says."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -115,7 +121,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     last: Array | None = None
     hashes = bytearray()
     spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.target)
-    meter = Meter(partial.parent / WORK / PROGRESS, number)
+    meter = Meter(partial.parent / WORK, number)
     try:
         with load_format(plan.format).write_shard(partial, spec, plan.options) as add:
             for done, item in enumerate(items.tolist(), 1):
@@ -126,11 +132,13 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     baked: Baked = bake(data, seen)
                 except RejectError as error:
                     packed.rejects.append((item, error.reason, error.detail))
+                    meter.reject((key, error.reason, error.detail))
                 else:
                     last = baked.row
                     add(Sample(key, last, plan.target_of(item)))
                     packed.items.append(item)
                     packed.seen.update(seen)
+                    packed.seen.update(_misnamed(key, baked.format))
                     packed.sizes.append((baked.height, baked.width))
                     if plan.dedupe != "off":
                         hashes += hash_of(data)
@@ -143,6 +151,13 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
         meter.close()
     packed.hashes = bytes(hashes)
     return packed, ends
+
+
+def _misnamed(key: str, format: str) -> list[str]:
+    """What is counted of a file whose name says something else than its content."""
+    extension = Path(key).suffix
+    named = NAMED.get(extension.lower(), format)
+    return [] if format == named else [f"{format} named {extension}"]
 
 
 def _locate(partial: Path, format: Format, plan: Plan, ends: list[bytes]) -> Offsets:

@@ -12,9 +12,11 @@ import numpy as np
 from convert.contracts import RejectError
 from convert.errors import PrebakeError, counted, printable
 from convert.image.decode import header_size
+from convert.image.depth import DARK
+from convert.image.depth import SEEN as WIDE
 from convert.image.resize import kept_share
 from convert.machine import free_disk, memory
-from convert.manifest import Manifest
+from convert.manifest import Decoding, Manifest
 from convert.pack import Packed
 from convert.plan import Plan
 from convert.preview import CLASSES, COLUMNS, PREVIEW
@@ -29,6 +31,10 @@ THUMB = 24 << 10
 """Bytes of a picture on the contact sheet."""
 BESIDE = 256
 """Bytes of a row in the tables: keys, labels, samples.csv."""
+WARNING = (
+    "WARNING: {} of {} 16-bit pictures use less than a tenth of the 16-bit range, so they are nearly black or all alike: bake again with "
+    "--window LO:HI, or --window auto"
+)
 ALTERNATIVES = [(dtype, share) for share in (1, 0.875, 0.75, 0.5, 0.25) for dtype in ("float32", "float16", "uint8")]
 
 
@@ -72,6 +78,20 @@ def _counts(source: Source, plan: Plan) -> str:
     return f"{counted(len(plan.classes), 'class')} ({each}{f', {empty} without any' if empty else ''})"
 
 
+def _chosen(plan: Plan) -> str:
+    """What was chosen that is not the default."""
+    now, usual = plan.recipe.decoding, Decoding()
+    words = {
+        "one channel, grey": plan.recipe.colour == "gray",
+        f"transparency {'dropped' if now.alpha == 'drop' else f'over {now.alpha}'}": now.alpha != usual.alpha,
+        "16-bit levels {:g} to {:g} become black to white".format(*now.window or (0, 0)): now.window is not None,
+        "colour profiles ignored": now.icc != usual.icc,
+        "JPEGs decoded in full size": now.exact,
+        f"at most {now.max_pixels:,} pixels": now.max_pixels != usual.max_pixels,
+    }
+    return ", ".join(word for word, said in words.items() if said)
+
+
 def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     """The block that is shown before the first byte is written."""
     recipe = plan.recipe
@@ -85,6 +105,7 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
         ("pictures", f"{len(plan.keys):,} in {_counts(source, plan)}"),
         *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
         ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
+        *([("", chosen)] if (chosen := _chosen(plan)) else []),
         ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
         ("area", crop),
@@ -137,6 +158,7 @@ def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float,
             f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected",
             *([_tally("rejected, see rejects.csv", rejects)] if rejects else []),
             *([_tally("among the written", done_to)] if done_to else []),
+            *(["\n".join(textwrap.wrap(WARNING.format(done_to[DARK], done_to[WIDE]), 80))] if done_to[DARK] else []),
             *textwrap.wrap(duplicates, 80, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False),
             f"{classes}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
             f"in {printable(out)}: samples.csv says which picture is where{f', {PREVIEW} shows some' if drawn else ''}",

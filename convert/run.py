@@ -15,9 +15,9 @@ from convert.errors import PrebakeError, printable
 from convert.finish import commit, finish
 from convert.manifest import Manifest
 from convert.output import place, sweep
-from convert.pack import FULL, PROGRESS, Packed, pack
-from convert.plan import WORK, Plan
-from convert.tasks import Crew, Rejected, bar, check_process, run_shards
+from convert.pack import FULL, Packed, pack
+from convert.plan import Plan
+from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
 
 
 @dataclasses.dataclass
@@ -45,7 +45,9 @@ def carry_out(
     crew = Crew(workers, executor, max_rejects, quiet)
     with place(out) as work, _said_as_one_line(out):
         plan.save(work)
-        packed = _shards(plan, out, crew)
+        packed = _shards(plan, out, work, crew)
+        if not any(done.items for done in packed):
+            raise nothing_baked(plan, work)
         ended = finish(plan, out, packed, preview)
         commit(out, ended.manifest)
     return Result(ended.manifest, packed, time.perf_counter() - began, ended.note, ended.duplicates)
@@ -62,20 +64,12 @@ def _said_as_one_line(out: Path) -> Iterator[None]:
         raise PrebakeError(f"{printable(out)}: {printable(error)}; nothing was kept") from error
 
 
-def _shards(plan: Plan, out: Path, crew: Crew) -> list[Packed]:
+def _shards(plan: Plan, out: Path, work: Path, crew: Crew) -> list[Packed]:
     """Make every shard."""
     done: dict[int, Packed] = {}
-    rejected = Rejected(plan, crew.max_rejects)
-
-    def take(number: int, packed: Packed) -> None:
-        done[number] = packed
-        rejected.add(packed.rejects)
-
-    meters = out / WORK / PROGRESS
-    progress.create(meters, plan.shards)
-    with bar(meters, len(plan.keys), crew, "baking") as tick:
+    progress.create(work, plan.shards)
+    with bar(work, len(plan.keys), crew, "baking") as tick:
         # What a killed worker left would take room from its second try.
-        run_shards(functools.partial(pack, out), plan.shards, crew, take=take, tick=tick, between=functools.partial(sweep, out))
-    if not any(packed.items for packed in done.values()):
-        raise rejected.all_of_them()
+        between = functools.partial(sweep, out)
+        run_shards(functools.partial(pack, out), plan.shards, crew, take=done.__setitem__, tick=tick, between=between)
     return [done[number] for number in range(plan.shards)]

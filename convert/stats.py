@@ -28,12 +28,12 @@ class Figures:
     def to_json(self) -> str:
         """One line, with all digits."""
         mean, std = self.tally.mean_std()
-        return json.dumps({"count": self.tally.pictures, "rejected": dict(sorted(self.tally.reasons.items())), "mean": mean, "std": std})
+        return json.dumps({"count": self.tally.pictures, "rejected": dict(sorted(self.tally.rejected.items())), "mean": mean, "std": std})
 
     def to_text(self) -> str:
         """For a person, with a line to paste."""
         mean, std = self.tally.mean_std()
-        rejected = self.tally.reasons
+        rejected = self.tally.rejected
         why = ", ".join(f"{reason} {count:,}" for reason, count in sorted(rejected.items()))
         lines = [
             f"{counted(self.tally.pictures, 'picture')} at {self.size[0]}x{self.size[1]} (height x width)",

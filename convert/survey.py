@@ -16,12 +16,12 @@ from convert.contracts import Array, RejectError
 from convert.image.decode import decode_wide
 from convert.interrupts import signals_held_back
 from convert.manifest import Manifest
-from convert.pack import PROGRESS, load_work
+from convert.pack import load_work
 from convert.plan import Plan
 from convert.source import read_item
 from convert.stored import read_shard
 from convert.tally import Tally
-from convert.tasks import Crew, Rejected, bar, check_process, run_shards
+from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
 
 
 def count_rows(plan: Plan, crew: Crew) -> Tally:
@@ -31,11 +31,7 @@ def count_rows(plan: Plan, crew: Crew) -> Tally:
         PrebakeError: too many rejects, or nothing but rejects.
     """
     dtype = "uint16" if plan.recipe.dtype == "uint16" else "uint8"
-    rejected = Rejected(plan, crew.max_rejects)
-    tally = _over_source(dataclasses.replace(plan, recipe=dataclasses.replace(plan.recipe, dtype=dtype)), _rows, crew, rejected)
-    if not tally.pictures:
-        raise rejected.all_of_them()
-    return tally
+    return _over_source(dataclasses.replace(plan, recipe=dataclasses.replace(plan.recipe, dtype=dtype)), _rows, crew)
 
 
 def count_wide(plan: Plan, crew: Crew) -> Tally:
@@ -44,7 +40,7 @@ def count_wide(plan: Plan, crew: Crew) -> Tally:
     Raises:
         PrebakeError: too many rejects.
     """
-    return _over_source(plan, _wide, crew, Rejected(plan, crew.max_rejects))
+    return _over_source(plan, _wide, crew)
 
 
 def count_stored(folder: Path, manifest: Manifest, crew: Crew) -> Tally:
@@ -56,27 +52,23 @@ def count_stored(folder: Path, manifest: Manifest, crew: Crew) -> Tally:
     check_process()
     tally = Tally()
     with _work_folder() as work:
-        function, shards = functools.partial(_stored, folder, manifest, work / PROGRESS), len(manifest.shards)
-        progress.create(work / PROGRESS, shards)
-        with bar(work / PROGRESS, manifest.count, crew, "looking") as tick:
+        function, shards = functools.partial(_stored, folder, manifest, work), len(manifest.shards)
+        progress.create(work, shards)
+        with bar(work, manifest.count, crew, "looking") as tick:
             run_shards(function, shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
     return tally
 
 
-def _over_source(plan: Plan, look: Callable[[Path, int], Tally], crew: Crew, rejected: Rejected) -> Tally:
+def _over_source(plan: Plan, look: Callable[[Path, int], Tally], crew: Crew) -> Tally:
     check_process()
     tally = Tally()
-
-    def take(number: int, part: Tally) -> None:
-        del number
-        tally.merge(part)
-        rejected.add(part.rejects)
-
     with _work_folder() as work:
         plan.save(work)
-        progress.create(work / PROGRESS, plan.shards)
-        with bar(work / PROGRESS, len(plan.keys), crew, "looking") as tick:
-            run_shards(functools.partial(look, work), plan.shards, crew, take=take, tick=tick)
+        progress.create(work, plan.shards)
+        with bar(work, len(plan.keys), crew, "looking") as tick:
+            run_shards(functools.partial(look, work), plan.shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
+        if tally.rejected.total() == len(plan.keys):
+            raise nothing_baked(plan, work)
     return tally
 
 
@@ -109,23 +101,24 @@ def _wide(work: Path, number: int) -> Tally:
 def _look(work: Path, plan: Plan, number: int, levels: Callable[[bytes], Array | None]) -> Tally:
     """Count what `levels` makes of each file of a shard."""
     tally = Tally()
-    with closing(progress.Meter(work / PROGRESS, number)) as meter:
+    with closing(progress.Meter(work, number)) as meter:
         for done, item in enumerate(plan.items(number).tolist(), 1):
             try:
-                picture = levels(read_item(Path(plan.root), plan.keys[item]))
+                picture = levels(read_item(Path(plan.root), key := plan.keys[item]))
             except RejectError as error:
-                tally.rejects.append((item, error.reason, error.detail))
+                tally.rejected[error.reason] += 1
+                meter.reject((key, error.reason, error.detail))
             else:
                 if picture is not None:
                     tally.add(picture)
-            meter.set(done, len(tally.rejects))
+            meter.set(done, tally.rejected.total())
     return tally
 
 
-def _stored(folder: Path, manifest: Manifest, meters: Path, number: int) -> Tally:
+def _stored(folder: Path, manifest: Manifest, work: Path, number: int) -> Tally:
     """A shard of a bake."""
     tally = Tally()
-    with closing(progress.Meter(meters, number)) as meter:
+    with closing(progress.Meter(work, number)) as meter:
         for done, row in enumerate(read_shard(folder, manifest, number), 1):
             tally.add(row if manifest.dtype == "uint16" else manifest.to_levels(row))
             meter.set(done, 0)

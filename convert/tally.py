@@ -23,8 +23,8 @@ class Tally:
     levels: npt.NDArray[np.int64] | None = None
     """(C, 256), or (C, 65536) where levels have 16 bits; None before the first picture."""
     pictures: int = 0
-    rejects: list[tuple[int, str, str]] = field(default_factory=list)
-    """(item, reason, detail)."""
+    rejected: Counter[str] = field(default_factory=Counter)
+    """Pictures that were left out, by reason."""
 
     def add(self, picture: Array) -> None:
         """Count a picture (H, W, C), uint8 or uint16."""
@@ -36,16 +36,11 @@ class Tally:
         """Add what somebody else counted."""
         if other.levels is not None:
             self._add(other.levels, other.pictures)
-        self.rejects += other.rejects
+        self.rejected += other.rejected
 
     def _add(self, levels: npt.NDArray[np.int64], pictures: int) -> None:
         self.levels = levels if self.levels is None else self.levels + levels
         self.pictures += pictures
-
-    @property
-    def reasons(self) -> Counter[str]:
-        """How many pictures were rejected, by reason."""
-        return Counter(reason for _, reason, _ in self.rejects)
 
     def mean_std(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Mean and std of each channel, for levels from 0 to 1. The std is the population's: the divisor is n.

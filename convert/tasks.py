@@ -33,34 +33,6 @@ class Crew:
     quiet: bool = False
 
 
-class Rejected:
-    """The pictures of a plan that were rejected so far, as (item, reason, detail)."""
-
-    def __init__(self, plan: Plan, max_rejects: str) -> None:
-        self._plan, self._limit = plan, allowed_rejects(max_rejects, len(plan.keys))
-        self._found: list[tuple[int, str, str]] = []
-
-    def add(self, rejects: list[tuple[int, str, str]]) -> None:
-        """Take more of them down.
-
-        Raises:
-            PrebakeError: more than allowed.
-        """
-        self._found += rejects
-        if len(self._found) > self._limit:
-            what = f"more than {self._limit} pictures were rejected (--max-rejects allows more)"
-            raise PrebakeError(f"{what}: {self._examples()}")
-
-    def all_of_them(self) -> PrebakeError:
-        """The error that no picture was any good."""
-        return PrebakeError(f"{printable(self._plan.root)}: no picture could be baked; {self._examples()}")
-
-    def _examples(self) -> str:
-        keys = self._plan.keys
-        shown = [f"{printable(keys[item])}: {reason} ({printable(detail)})" for item, reason, detail in sorted(self._found)[:3]]
-        return f"{len(self._found)} rejected, such as " + "; ".join(shown)
-
-
 def allowed_rejects(limit: str, items: int) -> int:
     """`1%` of the pictures, at least ten, or a count such as `25`."""
     return max(MIN_REJECTS, int(items * float(limit[:-1]) / 100)) if limit.endswith("%") else int(limit)
@@ -77,21 +49,39 @@ def check_process() -> None:
 
 
 @contextmanager
-def bar(path: Path, total: int, crew: Crew, doing: str) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal, nothing elsewhere. Yields what draws it anew from the file of `convert.progress`."""
+def bar(work: Path, total: int, crew: Crew, doing: str) -> Iterator[Callable[[], None]]:
+    """A progress bar on a terminal, nothing elsewhere. Yields what looks at the numbers of `convert.progress`.
+
+    Raises:
+        PrebakeError: more pictures were rejected than allowed.
+    """
     from tqdm import tqdm  # `prebake --help` must start at once
 
-    hidden = True if crew.quiet else None
+    hidden, limit = True if crew.quiet else None, allowed_rejects(crew.max_rejects, total)
     with tqdm(total=total, desc=doing, unit=" pictures", disable=hidden, dynamic_ncols=True, smoothing=0.1) as drawn:
 
         def tick() -> None:
-            done, rejected = progress.totals(path)
+            done, rejected = progress.totals(work)
+            if rejected > limit:
+                what = f"more than {limit} pictures were rejected (--max-rejects allows more)"
+                raise PrebakeError(f"{what}: {_examples(work)}")
             if rejected:
                 drawn.set_postfix_str(f"{rejected} rejected", refresh=False)
             drawn.update(done - drawn.n)
 
         yield tick
         tick()
+
+
+def nothing_baked(plan: Plan, work: Path) -> PrebakeError:
+    """The error that no picture was any good."""
+    return PrebakeError(f"{printable(plan.root)}: no picture could be baked; {_examples(work)}")
+
+
+def _examples(work: Path) -> str:
+    """How many were rejected, and a few of them."""
+    shown = [f"{printable(key)}: {reason} ({printable(detail)})" for key, reason, detail in progress.first_rejects(work, 3)]
+    return f"{progress.totals(work)[1]} rejected, such as " + "; ".join(shown)
 
 
 def run_shards(

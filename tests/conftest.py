@@ -30,8 +30,9 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, executor: str = "serial", **asked: Any) -> Manifest:
-    """Bake in this process, as the command line does; recipe and request options by name."""
-    recipe: dict[str, Any] = {name: asked.pop(name) for name in RECIPE if name in asked}
+    """Bake in this process, as the command line does, but with torchvision's pixels; recipe and request options by name."""
+    as_torchvision = {} if "like" in asked else {"exact": True, "icc": "ignore"}
+    recipe: dict[str, Any] = as_torchvision | {name: asked.pop(name) for name in RECIPE if name in asked}
     preview = asked.pop("preview", False)
     crew = Crew(workers, executor, quiet=True)
     plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,9 @@ from stock import READ
 
 from convert.manifest import read_manifest
 from convert.tally import Tally
+
+USUAL: dict[str, Any] = {"exact": None, "icc": None}
+"""As the command line does."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +58,7 @@ def window_of(root: Path) -> tuple[float, float]:
 
 def test_mean_and_std_of_the_pictures(source: Path, tmp_path: Path) -> None:
     printed = bake("lmdb", source, tmp_path / "auto", "--mean-std", "auto")
-    bake_here(source, tmp_path / "levels", size=(16, 16), dtype="uint8")
+    bake_here(source, tmp_path / "levels", size=(16, 16), dtype="uint8", **USUAL)
     (shard,) = (tmp_path / "levels").glob("shard-*")
     rows = np.stack(READ["memmap"](shard, "uint8", (16, 16, 3))[0]).astype(np.float64) / 255
     mean, std = (",".join(f"{value:.6f}" for value in values) for values in (rows.mean((0, 1, 2)), rows.std((0, 1, 2))))
@@ -77,7 +81,7 @@ def test_a_window_and_what_follows_from_it(scans: Path, tmp_path: Path) -> None:
     assert f"  window    {low:.0f}:{high:.0f} (auto, 7 16-bit pictures; 1 in 10,000 pixels beyond either)\n  mean " in printed
     bake("memmap", scans, tmp_path / "typed", "--window", f"{low:.0f}:{high:.0f}", "--mean-std", "auto")
     assert contents(tmp_path / "auto") == contents(tmp_path / "typed")
-    bake_here(scans, tmp_path / "levels", size=(16, 16), dtype="uint8", window=(low, high))
+    bake_here(scans, tmp_path / "levels", size=(16, 16), dtype="uint8", window=(low, high), **USUAL)
     (shard,) = (tmp_path / "levels").glob("shard-*")
     rows = np.stack(READ["memmap"](shard, "uint8", (16, 16, 3))[0]).astype(np.float64) / 255
     np.testing.assert_allclose(manifest.mean, rows.mean((0, 1, 2)), atol=5.0001e-7)
@@ -143,3 +147,16 @@ def test_a_window_leaves_out_as_many_pixels_as_it_may(counts: list[tuple[int, in
     ordered = np.repeat(np.arange(65_536), levels[0])
     spare = len(ordered) // 10_000
     assert Tally(levels, 1).window() == (ordered[spare], ordered[-1 - spare])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_one_channel_has_one_mean(scans: Path, tmp_path: Path, dtype: str) -> None:
+    bake("hdf5", scans, tmp_path / "out", "--color", "gray", "--dtype", dtype, "--mean-std", "auto")
+    (shard,) = (tmp_path / "out").glob("shard-*")
+    rows = np.stack(READ["hdf5"](shard, dtype, (16, 16, 1))[0]).astype(np.float64) / np.iinfo(dtype).max
+    manifest = read_manifest(tmp_path / "out")
+    assert (manifest.mean, manifest.std) == ((round(float(rows.mean()), 6),), (round(float(rows.std()), 6),))
+    from_source = prebake("stats", scans, "--color", "gray", "--dtype", dtype, "--size", 16).stdout.splitlines()
+    from_bake = prebake("stats", tmp_path / "out").stdout.splitlines()
+    assert from_source[-4:] == from_bake[-4:]
+    assert from_bake[-1].split() == ["--mean", f"{manifest.mean[0]:.6f}", "--std", f"{manifest.std[0]:.6f}"]

@@ -21,7 +21,7 @@ def noise(*shape: int) -> Levels:
 
 
 def pixels(data: bytes) -> npt.NDArray[np.int64]:
-    picture = decode(data)
+    picture = decode(data).picture
     assert picture.mode == "RGB"
     return np.asarray(picture).astype(np.int64)
 

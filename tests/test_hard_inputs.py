@@ -54,7 +54,7 @@ def test_an_entry(tree: Path, candidates: set[str], name: str) -> None:
         return
     assert path in candidates
     try:
-        levels = np.asarray(decode(read_item(tree, path)))
+        levels = np.asarray(decode(read_item(tree, path)).picture)
     except RejectError as error:
         if entry.get("advisory"):
             return  # another build may see it otherwise

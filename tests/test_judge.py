@@ -36,7 +36,7 @@ HALF_A_MARKER, JUNK = b"\xff", bytes(range(256)) * 40
 def accepted(data: bytes, whole: bytes) -> None:
     """Taken, with the same pixels that Pillow sees in the whole file."""
     with Image.open(io.BytesIO(whole)) as picture:
-        np.testing.assert_array_equal(np.asarray(decode(data)), np.asarray(picture.convert("RGB")), strict=True)
+        np.testing.assert_array_equal(np.asarray(decode(data).picture), np.asarray(picture.convert("RGB")), strict=True)
 
 
 def rejected(data: bytes) -> None:

@@ -13,13 +13,18 @@ from PIL import Image
 from torchvision.transforms import CenterCrop, Compose, InterpolationMode, Resize
 from torchvision.transforms import functional as vision
 
-from convert.image.resize import FILTERS, fit, kept_share
+from convert.image.resize import FILTERS, Placement, fit, kept_share, place
 
 MODES = {"bilinear": InterpolationMode.BILINEAR, "bicubic": InterpolationMode.BICUBIC, "lanczos": InterpolationMode.LANCZOS}
 PIL = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC, "lanczos": Image.Resampling.LANCZOS}
 SIDES = st.integers(1, 80)
 SIZES = st.tuples(SIDES, SIDES)
 NAMES = st.sampled_from(sorted(MODES))
+
+
+def fitted(picture: Image.Image, size: tuple[int, int], method: str, name: str) -> tuple[Image.Image, Placement]:
+    at = place(picture.height, picture.width, size, method)
+    return fit(picture, at, size, name), at
 
 
 def same(one: Image.Image, other: Image.Image) -> None:
@@ -45,7 +50,7 @@ def test_every_filter_is_tested() -> None:
 def test_center_crop_is_torchvisions_resize_and_center_crop(height: int, width: int, size: int, name: str) -> None:
     picture = photo(1, height, width)
     oracle = Compose([Resize(size, interpolation=MODES[name], antialias=True), CenterCrop(size)])
-    same(fit(picture, (size, size), "center-crop", name)[0], oracle(picture))
+    same(fitted(picture, (size, size), "center-crop", name)[0], oracle(picture))
 
 
 @settings(deadline=None, max_examples=100)
@@ -57,14 +62,14 @@ def test_center_crop_of_two_sides_covers_then_crops(height: int, width: int, siz
     picture = photo(2, height, width)
     scale = max(Fraction(size[0], height), Fraction(size[1], width))
     covering = vision.resize(picture, [int(scale * height), int(scale * width)], interpolation=MODES[name], antialias=True)
-    same(fit(picture, size, "center-crop", name)[0], vision.center_crop(covering, list(size)))
+    same(fitted(picture, size, "center-crop", name)[0], vision.center_crop(covering, list(size)))
 
 
 @settings(deadline=None, max_examples=50)
 @given(SIDES, SIDES, SIZES, NAMES)
 def test_stretch_is_a_plain_resize(height: int, width: int, size: tuple[int, int], name: str) -> None:
     picture = photo(3, height, width)
-    same(fit(picture, size, "stretch", name)[0], picture.resize(size[::-1], PIL[name]))
+    same(fitted(picture, size, "stretch", name)[0], picture.resize(size[::-1], PIL[name]))
 
 
 @settings(deadline=None, max_examples=100)
@@ -76,7 +81,7 @@ def test_stretch_is_a_plain_resize(height: int, width: int, size: tuple[int, int
 def test_pad_puts_the_whole_picture_in_the_middle_of_black(height: int, width: int, size: tuple[int, int], name: str) -> None:
     to_height, to_width = size
     white = Image.new("RGB", (width, height), "white")
-    row = np.asarray(fit(white, size, "pad", name)[0])
+    row = np.asarray(fitted(white, size, "pad", name)[0])
     assert row.shape == (to_height, to_width, 3)
     assert set(np.unique(row)) <= {0, 255}
     rows, columns = (np.flatnonzero((row == 255).all(2).any(axis)) for axis in (1, 0))
@@ -88,14 +93,14 @@ def test_pad_puts_the_whole_picture_in_the_middle_of_black(height: int, width: i
     assert (bottom - top, right - left) == (max(1, int(scale * height)), max(1, int(scale * width)))
     assert bottom - top == to_height or right - left == to_width
     picture = photo(4, height, width)
-    content = fit(picture, size, "pad", name)[0].crop((left, top, right, bottom))
+    content = fitted(picture, size, "pad", name)[0].crop((left, top, right, bottom))
     same(content, picture.resize((right - left, bottom - top), PIL[name]))
 
 
 @pytest.mark.parametrize("method", ["center-crop", "stretch", "pad"])
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 300), (300, 1), (2, 257), (4000, 3), (3, 4000)])
 def test_extreme_shapes_give_the_size_asked_for(height: int, width: int, method: str) -> None:
-    row, placement = fit(photo(5, height, width), (32, 48), method, "bilinear")
+    row, placement = fitted(photo(5, height, width), (32, 48), method, "bilinear")
     assert row.size == (48, 32)
     assert min(placement.height, placement.width) >= 1
 
@@ -106,7 +111,7 @@ def test_a_fine_checkerboard_becomes_grey(method: str, name: str) -> None:
     board = np.indices((512, 512)).sum(0) % 2 * 255
     picture = Image.fromarray(board.astype(np.uint8)).convert("RGB")
     assert np.asarray(picture).std() > 127
-    assert np.asarray(fit(picture, (64, 64), method, name)[0]).std() < 8
+    assert np.asarray(fitted(picture, (64, 64), method, name)[0]).std() < 8
 
 
 @pytest.mark.parametrize("method", ["center-crop", "stretch", "pad"])
@@ -116,7 +121,7 @@ def test_a_point_of_the_source_lands_at_scale_times_point_plus_offset(height: in
     """Red rises along the source's rows, green along its columns: so each pixel's levels tell from which point of the source it came."""
     red, green = np.linspace(0, 255, height)[:, None], np.linspace(0, 255, width)[None, :]
     ramps = np.stack(np.broadcast_arrays(red, green, 255.0), axis=2)
-    picture, at = fit(Image.fromarray(np.rint(ramps).astype(np.uint8)), size, method, "bilinear")
+    picture, at = fitted(Image.fromarray(np.rint(ramps).astype(np.uint8)), size, method, "bilinear")
     row = np.asarray(picture).astype(float)
     for channel, (side, scale, offset) in enumerate([(height, at.height / height, at.top), (width, at.width / width, at.left)]):
         points = np.arange(side * 0.1, side * 0.9)  # away from the border, where the filter sees less on one side

@@ -50,7 +50,7 @@ def stored(data: bytes) -> Pixels:
 
 
 def pixels(data: bytes) -> Pixels:
-    picture = decode(data)
+    picture = decode(data).picture
     assert header_size(data) == (picture.height, picture.width)
     return np.asarray(picture)
 

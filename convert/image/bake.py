@@ -12,7 +12,7 @@ from convert.contracts import Array, Pixels
 from convert.errors import UsageError
 from convert.image.decode import decode
 from convert.image.levels import Normalise, level_values
-from convert.image.resize import Placement, fit
+from convert.image.resize import Placement, fit, place
 from convert.manifest import Decoding
 
 
@@ -70,6 +70,8 @@ class Baked(NamedTuple):
     """Of the upright source, in pixels."""
     width: int
     placement: Placement
+    format: str
+    """Of the source, as Pillow calls it."""
 
 
 class Bake:
@@ -77,6 +79,7 @@ class Bake:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
+        self._mode = "F" if recipe.dtype == "uint16" else "L" if recipe.colour == "gray" else "RGB"
         self._normalise = Normalise(recipe.pixels, recipe.mean, recipe.std)
 
     def __call__(self, data: bytes, seen: Counter[str] | None = None) -> Baked:
@@ -85,7 +88,13 @@ class Bake:
         Raises:
             RejectError: the picture cannot be baked.
         """
-        picture = decode(data, seen)
-        fitted, placement = fit(picture, self._recipe.size, self._recipe.resize, self._recipe.filter)
-        row = self._normalise(np.asarray(fitted))
-        return Baked(row, picture.height, picture.width, placement)
+        recipe = self._recipe
+        decoded = decode(data, seen, decoding=recipe.decoding, mode=self._mode, enough=self._enough)
+        at = place(decoded.height, decoded.width, recipe.size, recipe.resize)
+        row = self._normalise(np.asarray(fit(decoded.picture, at, recipe.size, recipe.filter)))
+        return Baked(row, decoded.height, decoded.width, at, decoded.format)
+
+    def _enough(self, height: int, width: int) -> tuple[int, int]:
+        """Twice the sides that a picture is resized to."""
+        at = place(height, width, self._recipe.size, self._recipe.resize)
+        return 2 * at.height, 2 * at.width

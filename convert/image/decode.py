@@ -1,55 +1,86 @@
-"""The one decode function: a file's bytes to an upright RGB picture, for writing, preview and every other use."""
+"""The one decode function: a file's bytes to an upright picture, for writing, statistics, preview and every other use."""
 
 import io
-import warnings
 from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from convert.contracts import RejectError
-from convert.image.colour import to_rgb
-from convert.image.jpeg import SOI, decode_strict, end_of_scans, judge, mend
-from convert.image.magic import foreign_format
-from convert.image.profile import to_srgb
+from convert.image.colour import in_mode
+from convert.image.depth import is_wide, wide_levels
+from convert.image.faults import every_fault_a_reject
+from convert.image.jpeg import SOI, decode_strict, judge, mend
 from convert.image.upright import FIRST_TURNED, orientation, upright
 from convert.manifest import Decoding
 
-MAX_PIXELS = 178_956_970
-"""Twice Pillow's own warning limit (`Image.MAX_IMAGE_PIXELS`): its limit for an error."""
+Enough = Callable[[int, int], tuple[int, int]]
+"""From an upright picture's height and width to the least height and width that it may be decoded at."""
 
 
-def decode(data: bytes, seen: Counter[str] | None = None) -> Image.Image:
+class Decoded(NamedTuple):
+    """A picture, and what it came from."""
+
+    picture: Image.Image
+    """Upright. A JPEG may be a whole number of times smaller than it was."""
+    height: int
+    """Of the upright source, in pixels."""
+    width: int
+    format: str
+    """As Pillow calls it: JPEG, PNG ..."""
+
+
+def decode(
+    data: bytes, seen: Counter[str] | None = None, *, decoding: Decoding | None = None, mode: str = "RGB", enough: Enough | None = None
+) -> Decoded:
     """Decode one file's bytes; the content decides what it is.
 
     Args:
         data: all of the file.
         seen: counts what was done to it: colours converted, turned, a harmless defect.
-
-    Returns:
-        An upright picture, mode RGB, 8 bits a channel.
+        decoding: where there is a choice.
+        mode: RGB; L, grey with 8 bits; F, grey levels from 0 to 65535.
+        enough: allows large JPEGs to be decoded at 1/2, 1/4 or 1/8, unless `decoding.exact`.
 
     Raises:
         RejectError: empty, not_an_image, unsupported_format, too_large, truncated or corrupt; never another exception for a bad file.
     """
     if not data:
         raise RejectError("empty", "0 bytes")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # bad profiles and odd tags, a line for each picture: the pixels are judged here
-            return _decode(data, Counter() if seen is None else seen)
-    except RejectError:
-        raise
-    except UnidentifiedImageError as error:
-        raise _unidentified(data) from error
-    except Image.DecompressionBombError as error:
-        raise RejectError("too_large", str(error)) from error
-    except MemoryError as error:
-        raise RejectError("too_large", "not enough memory to decode it") from error
-    except Exception as error:  # OSError, SyntaxError, ValueError, struct.error: Pillow raises almost anything
-        reason = "truncated" if "truncated" in str(error).lower() else "corrupt"
-        raise RejectError(reason, f"{type(error).__name__}: {error}") from error
+    policy, counts = decoding or Decoding(), Counter[str]() if seen is None else seen
+    with every_fault_a_reject(data):
+        picture = _open(data, policy)
+        name = "JPEG" if data.startswith(SOI) else str(picture.format)
+        turn, profile = orientation(picture), picture.info.get("icc_profile")
+        height, width = (picture.width, picture.height) if turn >= FIRST_TURNED else (picture.height, picture.width)
+        least = None if enough is None or policy.exact else enough(height, width)
+        if least and turn >= FIRST_TURNED:
+            least = least[1], least[0]
+        whole = picture.width
+        picture = _pixels(data, picture, least, counts)
+        if picture.width < whole:
+            counts[f"JPEG decoded at 1/{whole // picture.width}"] += 1
+        return Decoded(upright(in_mode(picture, mode, profile, decoding=policy, seen=counts), turn, counts), height, width, name)
+
+
+def decode_wide(data: bytes, decoding: Decoding) -> npt.NDArray[np.uint16] | None:
+    """The levels (H, W) of a 16-bit grey picture as they are, not upright; None for any other picture.
+
+    Raises:
+        RejectError: as `decode`.
+    """
+    if data.startswith(SOI):
+        return None
+    with every_fault_a_reject(data):
+        picture = _open(data, decoding)
+        if not is_wide(picture):
+            return None
+        picture.load()
+        levels = wide_levels(picture)
+        return levels.astype(np.uint16) if levels.dtype == np.uint16 else None
 
 
 def header_size(data: bytes) -> tuple[int, int]:
@@ -58,55 +89,41 @@ def header_size(data: bytes) -> tuple[int, int]:
     Raises:
         RejectError: no header that Pillow knows.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            picture = Image.open(io.BytesIO(data))
-            turned = orientation(picture) >= FIRST_TURNED
-    except Exception as error:  # Pillow raises almost anything on broken files
-        raise RejectError("not_an_image", str(error)) from error
-    return (picture.width, picture.height) if turned else (picture.height, picture.width)
+    with every_fault_a_reject(data):
+        picture = Image.open(io.BytesIO(data))
+        turned = orientation(picture) >= FIRST_TURNED
+        return (picture.width, picture.height) if turned else (picture.height, picture.width)
 
 
-def decode_wide(data: bytes, decoding: Decoding) -> npt.NDArray[np.uint16] | None:
-    """The grey levels (H, W) of a 16-bit grey picture as they are in the file; None for any other picture.
-
-    Raises:
-        RejectError: as `decode`.
-    """
-    del decoding
-    decode(data)
-    picture = Image.open(io.BytesIO(data))
-    return np.asarray(picture).clip(0, 65535).astype(np.uint16) if picture.mode.startswith("I") else None
-
-
-def _unidentified(data: bytes) -> RejectError:
-    """Why Pillow found no picture."""
-    if data.startswith(SOI):
-        return RejectError(
-            "truncated" if end_of_scans(data) == len(data) else "corrupt", f"a JPEG of {len(data)} bytes without a whole header"
-        )
-    if name := foreign_format(data):
-        return RejectError("unsupported_format", f"{name}, which this Pillow does not read")
-    return RejectError("not_an_image", f"begins with {data[:16]!r}")
-
-
-def _decode(data: bytes, seen: Counter[str]) -> Image.Image:
+def _open(data: bytes, decoding: Decoding) -> Image.Image:
     picture = Image.open(io.BytesIO(data))  # reads the header only
-    if picture.width * picture.height > MAX_PIXELS:
-        raise RejectError("too_large", f"{picture.width} x {picture.height} pixels")
+    if picture.width * picture.height > decoding.max_pixels:
+        raise RejectError("too_large", f"{picture.width} x {picture.height} pixels, --max-pixels is {decoding.max_pixels}")
+    return picture
+
+
+def _pixels(data: bytes, picture: Image.Image, least: tuple[int, int] | None, seen: Counter[str]) -> Image.Image:
+    """The opened picture, decoded; not upright yet."""
     if not data.startswith(SOI):
-        seen[f"{picture.format}"] += 1
-        picture.load()  # `open` read the header only; a TIFF turns itself here
-        turn = orientation(picture)
-        return upright(to_srgb(to_rgb(picture, seen), picture.info.get("icc_profile"), seen), turn, seen)
-    turn, profile = orientation(picture), picture.info.get("icc_profile")
-    levels = decode_strict(data)
+        seen[str(picture.format)] += 1
+        picture.load()
+        seen["animation, first frame"] += _is_animated(data)
+        return picture
+    levels = decode_strict(data, least)
     if levels is not None:
-        return upright(to_srgb(Image.fromarray(levels), profile, seen), turn, seen)
+        return Image.fromarray(levels)
     judge(data, seen)
     try:
         picture.load()
     except OSError:
         picture = Image.open(io.BytesIO(mend(data)))
-    return upright(to_srgb(to_rgb(picture, seen), profile, seen), turn, seen)
+        picture.load()
+    return picture
+
+
+def _is_animated(data: bytes) -> bool:
+    """Looked up in a picture of its own, as looking moves to the next frame; a broken second frame is no fault of the first."""
+    try:
+        return bool(getattr(Image.open(io.BytesIO(data)), "is_animated", False))
+    except Exception:  # noqa: BLE001 - Pillow raises almost anything
+        return True

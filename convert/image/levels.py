@@ -1,4 +1,4 @@
-"""Normalises 8-bit levels by an exact table: value = (level / 255 - mean) / std."""
+"""From a resized picture to a row: 8-bit levels are normalised by an exact table, value = (level / 255 - mean) / std."""
 
 from typing import Any
 
@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.contracts import Pixels
-
-Levels = npt.NDArray[np.uint8]
 
 
 def level_values(mean: tuple[float, ...], std: tuple[float, ...], dtype: str) -> npt.NDArray[Any]:
@@ -22,7 +20,7 @@ class Normalise:
 
     def __init__(self, pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
         self._pixels = pixels
-        if pixels.dtype == "uint8":
+        if not pixels.dtype.startswith("float"):
             return
         channels = pixels.channels
         values = level_values(mean, std, pixels.dtype).astype(pixels.numpy)
@@ -37,10 +35,12 @@ class Normalise:
         self._row = np.empty(self._levels.size, pixels.numpy)
         self._pairs = self._row.view(pair).reshape(-1, channels)
 
-    def __call__(self, levels: Levels) -> npt.NDArray[Any]:
-        """The row (H, W, C). The result is the same buffer at each call."""
-        if self._pixels.dtype == "uint8":
-            return np.ascontiguousarray(levels)
+    def __call__(self, levels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The row (H, W, C): of 8-bit levels, or for uint16 of float32 ones. The result may be the same buffer at each call."""
+        if self._pixels.dtype == "uint16":  # a filter may overshoot
+            levels = np.rint(levels).clip(0, np.iinfo(np.uint16).max)
+        if not self._pixels.dtype.startswith("float"):
+            return np.ascontiguousarray(levels.astype(self._pixels.numpy, copy=False)).reshape(self._pixels.shape)
         self._levels[: levels.size] = levels.reshape(-1)
         words = self._levels.view("<u2").reshape(self._pairs.shape)
         for k, table in enumerate(self._tables):

@@ -10,6 +10,8 @@ FILTERS = {
     "lanczos": Image.Resampling.LANCZOS,
 }
 METHODS = ("center-crop", "stretch", "pad")
+LARGEST = 1 << 24
+"""Pixels that a resized picture may have before it is cropped."""
 
 
 class Placement(NamedTuple):
@@ -47,13 +49,24 @@ def kept_share(height: int, width: int, size: tuple[int, int], method: str) -> f
     return min(1.0, size[0] / at.height) * min(1.0, size[1] / at.width)
 
 
-def fit(picture: Image.Image, size: tuple[int, int], method: str, name: str) -> tuple[Image.Image, Placement]:
-    """Resize, then crop or pad with black: an RGB picture of `size` (height, width), and where the source went."""
-    at = place(picture.height, picture.width, size, method)
+def fit(picture: Image.Image, at: Placement, size: tuple[int, int], name: str) -> Image.Image:
+    """Resize, then crop or pad with black: a picture of `size` (height, width)."""
+    if at.height * at.width > max(LARGEST, size[0] * size[1]):
+        return _fit_part(picture, at, size, name)
     resized = picture if picture.size == (at.width, at.height) else picture.resize((at.width, at.height), FILTERS[name])
-    if method == "pad":
+    if at.top > 0 or at.left > 0:  # `pad`; its picture never exceeds the row
         row = Image.new(picture.mode, (size[1], size[0]))
         row.paste(resized, (at.left, at.top))
-        return row, at
+        return row
     box = (-at.left, -at.top, size[1] - at.left, size[0] - at.top)
-    return (resized if box == (0, 0, *resized.size) else resized.crop(box)), at
+    return resized if box == (0, 0, *resized.size) else resized.crop(box)
+
+
+def _fit_part(picture: Image.Image, at: Placement, size: tuple[int, int], name: str) -> Image.Image:
+    """Resize only what the row keeps: a 4000 x 3 picture that covers 256 x 256 would be 341,333 pixels wide on the way.
+
+    Within a level of the long way, whose coefficients are rounded elsewhere.
+    """
+    across, down = picture.width / at.width, picture.height / at.height
+    right, bottom = min((size[1] - at.left) * across, picture.width), min((size[0] - at.top) * down, picture.height)
+    return picture.resize((size[1], size[0]), FILTERS[name], box=(-at.left * across, -at.top * down, right, bottom))
