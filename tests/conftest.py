@@ -33,10 +33,10 @@ def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, e
     """Bake in this process, as the command line does, but with torchvision's pixels; recipe and request options by name."""
     as_torchvision = {} if "like" in asked else {"exact": True, "icc": "ignore"}
     recipe: dict[str, Any] = as_torchvision | {name: asked.pop(name) for name in RECIPE if name in asked}
-    preview = asked.pop("preview", False)
-    crew = Crew(workers, executor, quiet=True)
+    preview, max_rejects = asked.pop("preview", False), asked.pop("max_rejects", "1%")
+    crew = Crew(workers, executor, max_rejects, quiet=True)
     plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked))
-    return carry_out(plan, out, workers=workers, executor=executor, preview=preview, quiet=True).manifest
+    return carry_out(plan, out, workers=workers, executor=executor, preview=preview, max_rejects=max_rejects, quiet=True).manifest
 
 
 @pytest.fixture(scope="session", params=format_names())

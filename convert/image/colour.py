@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 from PIL import Image
 
+from convert.contracts import RejectError
 from convert.image.depth import in_sixteen_bits, is_wide, to_eight_bits, wide_levels
 from convert.image.profile import to_srgb
 from convert.manifest import Decoding
@@ -56,7 +57,10 @@ def _to_rgb(picture: Image.Image, decoding: Decoding, seen: Counter[str]) -> Ima
         return Image.fromarray(to_eight_bits(wide_levels(picture), decoding.window, seen)).convert("RGB")
     seen[NAMES.get(picture.mode, picture.mode)] += 1
     if "transparency" not in picture.info and picture.mode not in TRANSPARENT:
-        return picture.convert("RGB")
+        try:
+            return picture.convert("RGB")
+        except (ValueError, ImportError) as error:  # Pillow knows no way, or none without littlecms
+            raise RejectError("unsupported_format", f"colours in {picture.mode}") from error
     return _dropped(picture) if decoding.alpha == "drop" else _laid_over(picture, decoding.alpha)
 
 

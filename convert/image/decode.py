@@ -14,6 +14,7 @@ from convert.image.colour import in_mode
 from convert.image.depth import is_wide, wide_levels
 from convert.image.faults import every_fault_a_reject
 from convert.image.jpeg import SOI, decode_strict, judge, mend
+from convert.image.magic import foreign_jpeg
 from convert.image.upright import FIRST_TURNED, orientation, upright
 from convert.manifest import Decoding
 
@@ -107,11 +108,13 @@ def _pixels(data: bytes, picture: Image.Image, least: tuple[int, int] | None, se
     if not data.startswith(SOI):
         seen[str(picture.format)] += 1
         picture.load()
-        seen["animation, first frame"] += _is_animated(data)
+        seen["first of several frames"] += _is_animated(data)
         return picture
     levels = decode_strict(data, least)
     if levels is not None:
         return Image.fromarray(levels)
+    if name := foreign_jpeg(data):
+        raise RejectError("unsupported_format", name)
     judge(data, seen)
     try:
         picture.load()

@@ -45,9 +45,7 @@ def to_eight_bits(levels: Levels, window: tuple[float, float] | None, seen: Coun
         table = np.rint(((np.arange(WIDE + 1) - low) / (high - low)).clip(0, 1) * 255).astype(np.uint8)
         return np.asarray(table[levels])
     if window is None:
-        raise RejectError(
-            "unsupported_format", f"levels from {np.nanmin(levels):.6g} to {np.nanmax(levels):.6g}: --window says which are used"
-        )
+        raise _unknown_range(levels)
     scaled = np.nan_to_num(levels, nan=low, posinf=high, neginf=low).astype(np.float32, copy=False)
     scaled = ((scaled - np.float32(low)) * np.float32(255 / (high - low))).clip(0, 255)
     return np.asarray(np.rint(scaled).astype(np.uint8))
@@ -67,7 +65,6 @@ def in_sixteen_bits(picture: Image.Image, seen: Counter[str]) -> Image.Image:
 
 
 def _unknown_range(levels: Levels) -> RejectError:
-    low, high = float(levels[np.isfinite(levels)].min(initial=0)), float(levels[np.isfinite(levels)].max(initial=0))
-    return RejectError(
-        "unsupported_format", f"levels from {low:.6g} to {high:.6g} where 16 bits were expected: --window LO:HI says what they mean"
-    )
+    finite = levels[np.isfinite(levels)]
+    found = f"from {finite.min():.6g} to {finite.max():.6g}" if finite.size else "that are no numbers"
+    return RejectError("unsupported_format", f"levels {found} where 16 bits were expected: --window LO:HI says what they mean")

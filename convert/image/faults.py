@@ -8,7 +8,7 @@ from PIL import Image, UnidentifiedImageError
 
 from convert.contracts import RejectError
 from convert.image.jpeg import SOI, end_of_scans
-from convert.image.magic import foreign_format
+from convert.image.magic import broken_header, foreign_format, foreign_jpeg
 
 
 @contextmanager
@@ -33,10 +33,12 @@ def every_fault_a_reject(data: bytes) -> Iterator[None]:
 
 def _unidentified(data: bytes) -> RejectError:
     """Why Pillow found no picture."""
+    if name := foreign_jpeg(data) if data.startswith(SOI) else foreign_format(data):
+        return RejectError("unsupported_format", f"{name}, which this Pillow does not read")
+    if fault := broken_header(data):
+        return RejectError(*fault)
     if data.startswith(SOI):
         return RejectError(
             "truncated" if end_of_scans(data) == len(data) else "corrupt", f"a JPEG of {len(data)} bytes without a whole header"
         )
-    if name := foreign_format(data):
-        return RejectError("unsupported_format", f"{name}, which this Pillow does not read")
     return RejectError("not_an_image", f"begins with {data[:16]!r}")
