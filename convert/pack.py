@@ -129,6 +129,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 seen = Counter[str]()
                 try:
                     data = read_item(Path(plan.root), key)
+                    digest = b"" if plan.dedupe == "off" else hash_of(data)  # first: the file is still in the CPU's cache
                     baked: Baked = bake(data, seen)
                 except RejectError as error:
                     packed.rejects.append((item, error.reason, error.detail))
@@ -140,8 +141,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     packed.seen.update(seen)
                     packed.seen.update(_misnamed(key, baked.format))
                     packed.sizes.append((baked.height, baked.width))
-                    if plan.dedupe != "off":
-                        hashes += hash_of(data)
+                    hashes += digest
                     if not ends:
                         ends.append(last.tobytes())
                 meter.set(done, len(packed.rejects))
