@@ -10,10 +10,12 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from convert.errors import PrebakeError, printable
+from convert.errors import PrebakeError, counted, printable
+from convert.manifest import Manifest
 from readers.gather import read_row
+from readers.query import select
 from readers.rows import Index, Rows
-from readers.split import divide
+from readers.split import divide, divide_groups
 
 
 class Contents:
@@ -31,7 +33,13 @@ class Contents:
         height, width, channels = self._rows.manifest.shape
         of = "" if self._index is None else f" of {self._rows.manifest.count}"
         rows = f"{len(self)}{of} rows of {height}x{width}x{channels} {self._rows.manifest.dtype}"
-        return f"{type(self).__name__}({printable(self._rows.folder)!r}: {rows}, {len(self.classes)} classes)"
+        what = counted(len(self.classes), "value" if self._rows.manifest.target.kind == "values" else "class")
+        return f"{type(self).__name__}({printable(self._rows.folder)!r}: {rows}, {what})"
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the bake says of itself."""
+        return self._rows.manifest
 
     @property
     def classes(self) -> list[str]:
@@ -77,6 +85,23 @@ class Contents:
         """A picture's path in the source."""
         return self._rows.keys[int(self._place([index])[0])]
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of `samples.csv`: those of every bake, then the user's own."""
+        return list(self._rows.table.columns)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """A column of `samples.csv` (N,), in the order of this data set: a copy.
+
+        int64 where all cells are whole numbers, float64 where all are numbers or blank (NaN), else texts, as Python objects. Cells that
+        would lose something as a number, such as 007, make it texts; so are `key`, `shard` and `class`.
+
+        Raises:
+            PrebakeError: no such column; the file is missing or damaged.
+        """
+        column = self._rows.table.column(name)
+        return column.copy() if self._index is None else column[self._index]
+
     def image(self, index: SupportsIndex) -> npt.NDArray[Any]:
         """A whole row as levels (H, W, C), to look at: uint8, or uint16 in a bake of those; not augmented."""
         return read_row(self._rows, int(self._place([index])[0]))
@@ -90,9 +115,45 @@ class Contents:
             chosen = np.flatnonzero(chosen)
         return self._view(self._place(chosen))
 
-    def split(self, fraction: float, *, seed: int = 0, stratify: bool = False) -> tuple[Self, Self]:
-        """Two parts, the first with `fraction` of the rows; `stratify` divides each class alike. The same for ever for one seed."""
-        first, second = divide(len(self), fraction, seed, self._rows.labels(self._index) if stratify else None)
+    def where(self, expression: str) -> Self:
+        """The rows for which an expression over columns is true, such as `fold != 0 and sex in ('f', 'x')`.
+
+        It knows comparisons, `in`, `and`, `or`, `not`, `+ - * / %`, and `backticks` around names that are no words. A blank among
+        numbers is NaN: never less, more or equal.
+
+        Raises:
+            PrebakeError: the expression is not understood, compares a text with a number, or is true for no row.
+        """
+        return self.subset(select(expression, self.columns, self.column))
+
+    def split(
+        self,
+        fraction: float,
+        *,
+        seed: int = 0,
+        stratify: bool = False,
+        group: str | Sequence[Any] | npt.NDArray[Any] | None = None,
+    ) -> tuple[Self, Self]:
+        """Two parts, the first with `fraction` of the rows, the same for ever for one seed.
+
+        Args:
+            fraction: above 0, below 1.
+            seed: of the draw, 32 bits.
+            stratify: whether each class is divided alike.
+            group: a column, or a value for each row: rows that share one come into the same part. A row whose value is blank is a group
+                by itself. Sizes are then as near to `fraction` as whole groups allow; how is told in `readers.split.divide_groups`.
+
+        Raises:
+            PrebakeError: one part would be empty; no such column; no classes to stratify by.
+        """
+        targets = self._rows.labels(self._index) if stratify else None
+        if group is None:
+            first, second = divide(len(self), fraction, seed, targets)
+        else:
+            names = self.column(group) if isinstance(group, str) else np.asarray(group)
+            if names.shape != (len(self),):
+                raise PrebakeError(f"split(group=...) takes a column's name or {len(self)} values, not {names.shape}")
+            first, second = divide_groups(names, fraction, seed, targets)
         return self.subset(first), self.subset(second)
 
     def _view(self, index: Index | None, **changed: Any) -> Self:

@@ -31,8 +31,8 @@ def _random(batch: int) -> npt.NDArray[np.float64]:
 class BakedDataset(Contents, Dataset[Any]):
     """A bake of any format, map-style.
 
-    `dataset[i]` is `(image, label)`: image float32 (3, H, W), contiguous, normalised; label int, or values float32 (K,). Without
-    either it is the image alone; with `return_index`, the index comes last. A batch is (B, 3, H, W), channels_last.
+    `dataset[i]` is `(image, label)`: image float32 (3, H, W), or (1, H, W) of a grey bake, contiguous, normalised; label int, or values
+    float32 (K,). Without either it is the image alone; with `return_index`, the index comes last. A batch is (B, 3, H, W), channels_last.
     """
 
     FORMAT: ClassVar[str | None] = None
@@ -51,9 +51,10 @@ class BakedDataset(Contents, Dataset[Any]):
         Args:
             path: the folder that was baked.
             augment: crops and flips on normalised values, for a whole batch at a time.
-            transform: instead, any transform made for ImageFolder: it gets an RGB PIL picture with the exact 8-bit levels, one by one.
+            transform: instead, any transform made for ImageFolder: it gets an RGB PIL picture with the exact 8-bit levels, one by one; of
+                a grey bake one of mode L, or I;16 where levels have 16 bits.
             return_index: whether samples end with their index in this data set.
-            dtype: of the images: a floating type.
+            dtype: of the images: a floating type, which for 16-bit levels is float32 at least.
 
         Raises:
             PrebakeError: not a finished bake, one of another format, or an augment that makes no sense.
@@ -78,6 +79,8 @@ class BakedDataset(Contents, Dataset[Any]):
         dtype = options["dtype"]
         if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
             raise PrebakeError(f"dtype={dtype!r}: normalised values need one of torch's floating types; image(i) gives 8-bit levels")
+        if self._rows.manifest.dtype == "uint16" and torch.finfo(dtype).eps > 1 / 65535:
+            raise PrebakeError(f"dtype={dtype} is too coarse for the 16-bit levels of this bake: use torch.float32")
         return options | {"augment": augment}
 
     def __getstate__(self) -> tuple[dict[str, Any], Path, str]:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from convert.errors import PrebakeError, printable
-from convert.manifest import read_manifest
+from convert.manifest import Manifest, read_manifest
 from readers.dataset import BakedDataset, class_for
 
 
@@ -26,12 +26,20 @@ def open_dataset(
     manifest = read_manifest(path)
     if like is not None:
         other = like if isinstance(like, BakedDataset) else open_dataset(like)
-        pairs = {
-            "classes": (list(manifest.classes), other.classes),
-            "mean": (manifest.mean, other.mean),
-            "std": (manifest.std, other.std),
-        }
-        for name, (here, there) in pairs.items():
-            if here != there:
-                raise PrebakeError(f"{printable(path)} has other {name} than {other!r}: bake it again with --like")
+        _compare(path, manifest, other)
     return class_for(manifest.format)(path, **options)
+
+
+def _compare(path: str | os.PathLike[str], manifest: Manifest, other: BakedDataset) -> None:
+    there = other.manifest
+    names = "classes" if manifest.target.kind == "class" else "columns of values"
+    pairs = {
+        "colours": (manifest.colour, there.colour),
+        "targets": (manifest.target.kind, there.target.kind),
+        names: (manifest.classes, there.classes),
+        "mean": (manifest.mean, there.mean),
+        "std": (manifest.std, there.std),
+    }
+    for name, (here, like) in pairs.items():
+        if here != like:
+            raise PrebakeError(f"{printable(path)} has other {name} than {other!r}: bake it again with --like")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from convert.errors import PrebakeError, printable
 from convert.manifest import Keys, Manifest, read_manifest
 from readers.arena import Arena, ShardError
+from readers.table import Table
 
 Index = npt.NDArray[np.int64]
 NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy")
@@ -68,6 +70,18 @@ class Rows:
         if table.dtype != dtype or table.shape != (self.manifest.count, *shape):
             raise PrebakeError(f"{printable(path)} holds {table.dtype} {table.shape}: damaged, bake again with --overwrite")
         return np.asarray(table)
+
+    @functools.cached_property
+    def table(self) -> Table:
+        """The columns of samples.csv, which is looked at only when it is needed: it may be lost otherwise.
+
+        Raises:
+            PrebakeError: it is missing, or of another size.
+        """
+        for file in self.manifest.files:
+            if file.name == "samples.csv":
+                self._check_size(file.name, file.bytes)
+        return Table(self.folder / "samples.csv", self.manifest.count)
 
     @property
     def labelled(self) -> bool:

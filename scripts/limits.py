@@ -24,6 +24,7 @@ from convert.machine import cores, free_disk  # noqa: E402
 
 LIMITS = {
     "convert_vs_decode": ("at least", 0.70),
+    "second_look_share": ("under", 0.01),
     "dataset_vs_naive": ("at least", 1.0),
     "help_s": ("under", 0.3),
     "open_million_s": ("under", 0.5),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from convert.image.jpeg import decode_strict
 from convert.image.pillow import pillow_versions
 from convert.machine import cores
 from convert.registry import format_names
@@ -52,6 +53,12 @@ def _decode_rate(links: list[Path], workers: int) -> float:
     return len(links) / (time.perf_counter() - began)
 
 
+def _second_looks(source: Path) -> float:
+    """The share of files that strict libjpeg-turbo alone does not accept."""
+    keys = scan(source).keys
+    return sum(decode_strict((source / key).read_bytes()) is None for key in keys) / len(keys)
+
+
 def bake(source: Path, out: Path, format: str, workers: int) -> Result:
     """Bake as the limits are stated: float16 rows of 256 x 256."""
     plan, _ = resolve(Request(source=source, out=out, format=format, recipe={"size": (SIZE, SIZE), "dtype": "float16"}))
@@ -86,5 +93,6 @@ def measure(pictures: Path, memory: Path, rounds: int) -> dict[str, object]:
         "convert_vs_decode_by_format": {name: median[name] / median["decode"] for name in format_names()},
         "pictures_per_s": median,
         "workers": workers,
+        "second_look_share": _second_looks(pictures),
         "pillow_simd": pillow_versions() | {"decode_resize_per_s_one_process": alone},
     }

@@ -17,7 +17,7 @@ SMALL = ("--size", "16")
 
 def prebake(*args: object, cwd: Path = ROOT, command: tuple[str, ...] = PREBAKE) -> subprocess.CompletedProcess[str]:
     words = [*command, *map(str, args)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]), "COLUMNS": "80"}
     return subprocess.run(
         words, cwd=cwd, env=environment, capture_output=True, text=True, errors="surrogateescape", timeout=60, check=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +79,14 @@ def test_mutated_files_are_baked_or_have_a_reason(kind: str, count: int, tmp_pat
         pytest.skip("this Pillow writes no WebP")
     (tmp_path / "fuzz.py").write_text(PROGRAM)
     command = [sys.executable, str(tmp_path / "fuzz.py"), kind, str(count)]
-    done = subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     said, slowest, kilobytes = done.stdout.splitlines()
     ends = dict(eval(said))
