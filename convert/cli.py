@@ -1,4 +1,4 @@
-"""The command line: one subcommand for each format, `plan` and `doctor`."""
+"""The command line: one subcommand for each format, `plan`, `stats` and `doctor`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from convert import __version__, options
 from convert.errors import PrebakeError, printable
-from convert.label_options import LABELS, NAMES
+from convert.label_options import LABELS
 from convert.registry import format_names, load_format
-
-RECIPE = ("size", "resize", "filter", "dtype", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
-ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards", *NAMES)
 
 
 class Commands(click.Group):
@@ -51,53 +49,14 @@ def _format_command(name: str) -> click.Command:
     @click.argument("out", metavar="OUT", type=options.FOLDER)
     @options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
     def bake(**given: Any) -> None:
-        _bake(name, given)
+        from convert import commands  # `--help` must start at once
+
+        commands.bake(name, given)
 
     own = [click.Option([f"--{option.name}"], is_flag=True, help=option.help) for option in format.options]
     command = click.command(name, help=f"Bake the pictures below SRC into OUT: {format.summary}.")(bake)
     command.params += own
     return command
-
-
-def _request(format: str, given: dict[str, Any]) -> Any:
-    from convert.request import Request  # `--help` must start at once
-
-    return Request(
-        source=given["source"],
-        out=given["out"],
-        format=format,
-        options={name: True for option in load_format(format).options if given.get(name := option.name.replace("-", "_"))},
-        recipe={name: given[name] for name in RECIPE},
-        **{name: given[name] for name in ASKED},
-    )
-
-
-def _already_there(plan: Any, out: Path, overwrite: bool) -> bool:
-    """Whether the very same bake is there; says so."""
-    from convert.output import finished  # `--help` must start at once
-
-    there = finished(out, plan, overwrite) is not None
-    if there:
-        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
-    return there
-
-
-def _bake(name: str, given: dict[str, Any]) -> None:
-    from convert import machine, output, report, run  # `--help` must start at once
-    from convert.request import resolve
-
-    plan, source = resolve(_request(name, given))
-    out: Path = given["out"]
-    if _already_there(plan, out, given["overwrite"]):
-        return
-    click.echo(report.plan_block(plan, source, out))
-    report.check_room(plan, out, output.held(out))
-    workers = given["workers"] or machine.cores()
-    limit = "0" if given["strict"] else given["max_rejects"]
-    result = run.carry_out(plan, out, workers=workers, max_rejects=limit, preview=given["preview"])
-    if result.note:
-        click.echo(result.note, err=True)
-    click.echo(report.summary(out, result.manifest, result.packed, result.seconds))
 
 
 @cli.command("plan", short_help="Say what a bake would be, and write nothing.")
@@ -107,14 +66,29 @@ def _bake(name: str, given: dict[str, Any]) -> None:
 @options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
 def plan_command(**given: Any) -> None:
     """Do everything that a bake of SRC does before the first byte is written, and write nothing."""
-    from convert import output, report  # `--help` must start at once
-    from convert.request import resolve
+    from convert import commands  # `--help` must start at once
 
-    plan, source = resolve(_request(given["format"], given))
-    out = given["out"]
-    click.echo(report.plan_block(plan, source, out))
-    if out is None or not _already_there(plan, out, given["overwrite"]):
-        report.check_room(plan, out or Path(), output.held(out) if out else 0)
+    commands.plan(given)
+
+
+@cli.command("stats", short_help="Mean and std of the pixels of a folder or of a bake.")
+@click.argument("source", metavar="SRC|BAKED", type=options.FOLDER)
+@options.add([*options.PIXELS, *options.SET, *LABELS, *options.CREW])
+@click.option("--json", "as_json", is_flag=True, help="For machines: all digits.")
+@click.pass_context
+def stats_command(ctx: click.Context, /, source: Path, as_json: bool, **given: Any) -> None:
+    """Print mean and std per channel of the pixels that a bake of SRC would store, or that BAKED holds, and write nothing.
+
+    Every pixel of every row counts, for levels from 0 to 1, summed up exactly. The std is the population's: the divisor is n.
+    SRC takes all options of a bake; those that change no level change nothing.
+    """
+    from convert import commands  # `--help` must start at once
+
+    typed = [param for param in ctx.command.params if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE]
+    own = ("source", "as_json", "workers", "max_rejects", "strict")
+    flags = [param.opts[0] for param in typed if param.name not in own]
+    figures = commands.figures(source, given, flags)
+    click.echo(figures.to_json() if as_json else figures.to_text())
 
 
 @cli.command("doctor")

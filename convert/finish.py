@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from convert import sidefiles
+from convert.duplicates import Duplicates, write_duplicates
 from convert.errors import printable
 from convert.manifest import MANIFEST, SCHEMA, Manifest
 from convert.pack import Packed
@@ -16,10 +18,20 @@ from convert.plan import Plan
 from convert.preview import PREVIEW, draw_preview
 
 
-def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> tuple[Manifest, str]:
-    """Write all that lies beside the shards. Returns the manifest, not written yet, and what the user should know of the contact sheet."""
+class Finished(NamedTuple):
+    """A bake but for its manifest, which is not written yet."""
+
+    manifest: Manifest
+    note: str
+    """What the user should know of the contact sheet."""
+    duplicates: Duplicates
+
+
+def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finished:
+    """Write all that lies beside the shards."""
     recipe = plan.recipe
-    files = sidefiles.write_side_files(out, plan, packed)
+    lists, duplicates = write_duplicates(out, plan, packed)
+    files = sorted([*sidefiles.write_side_files(out, plan, packed), *lists], key=lambda file: file.name)
     manifest = Manifest(
         schema=SCHEMA,
         format=plan.format,
@@ -47,15 +59,15 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> tuple[
         files=tuple(files),
     )
     if not preview:
-        return manifest, ""
+        return Finished(manifest, "", duplicates)
     items = [item for done in packed for item in done.items]
     targets = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     try:
         drawn = draw_preview(out, manifest, sidefiles.row_offsets(packed, manifest.row_nbytes), targets)
     except Exception as error:  # noqa: BLE001 - whatever it is, hours of baking are worth more than a contact sheet
         (out / PREVIEW).unlink(missing_ok=True)
-        return manifest, f"no contact sheet: {type(error).__name__}: {printable(error)}"
-    return dataclasses.replace(manifest, files=(*files, sidefiles.describe(drawn))), ""
+        return Finished(manifest, f"no contact sheet: {type(error).__name__}: {printable(error)}", duplicates)
+    return Finished(dataclasses.replace(manifest, files=(*files, sidefiles.describe(drawn))), "", duplicates)
 
 
 def commit(out: Path, manifest: Manifest) -> None:

@@ -114,10 +114,11 @@ PIXELS = [
     click.option("--color", "colour", type=click.Choice(["RGB", "gray"], case_sensitive=False), help="Three channels or one.  [RGB]"),
     click.option("--mean", type=Channels(), help="Subtracted from levels in 0..1.  [ImageNet's]"),
     click.option("--std", type=Channels(), help="Divides them.  [ImageNet's]"),
+    click.option("--mean-std", type=click.Choice(["auto"]), help="auto: those of the pictures themselves, by a first pass over them."),
     click.option(
         "--alpha", type=click.Choice(["white", "black", "drop"]), help="What transparency is laid over; drop ignores it.  [white]"
     ),
-    click.option("--window", type=Window(), help="Range of 16-bit levels that becomes black to white.  [all]"),
+    click.option("--window", type=Window(), help="Range of 16-bit levels that becomes black to white; auto: what they use.  [all]"),
     click.option("--icc", type=click.Choice(["srgb", "ignore"]), help="What colour profiles do; ignore is torchvision's way.  [srgb]"),
     click.option("--exact", is_flag=True, default=None, help="Never decode large JPEGs at a reduced scale."),
     click.option("--max-pixels", type=click.IntRange(1, 178_956_970), help="Reject larger pictures, unseen.  [89478485]"),
@@ -130,11 +131,15 @@ SET = [
     click.option("--seed", type=click.IntRange(0, (1 << 63) - 1), default=0, show_default=True, help="Of the shuffled order."),
     click.option("--shard-size", type=Bytes(), help="Most pixel bytes in a shard.  [256M, less for small sets]"),
     click.option("--shards", type=click.IntRange(1, 100_000), help="Number of shards, instead.  [by size]"),
+    click.option("--dedupe", type=click.Choice(["off", "report"]), default="report", help="List pictures with the same bytes.  [report]"),
 ]
-RUN = [
+CREW = [
     click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]"),
     click.option("--max-rejects", type=Limit(), default="1%", show_default=True, help="Bad pictures before a run fails; % is at least 10."),
     click.option("--strict", is_flag=True, help="Fail at the first bad picture."),
+]
+RUN = [
+    *CREW,
     click.option("--overwrite", is_flag=True, help="Replace a bake that is there."),
     click.option("--preview/--no-preview", default=True, help="Draw preview.png, a contact sheet of what was stored.  [on]"),
 ]

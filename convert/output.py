@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from convert.errors import PrebakeError, printable
+from convert.hashes import HASHES
 from convert.manifest import MANIFEST, Manifest, read_manifest
 from convert.plan import WORK, Plan
 from convert.registry import format_names, load_format
@@ -23,8 +24,9 @@ def _ours() -> re.Pattern[str]:
     """The names that a bake's files have, in any format, with what LMDB's library leaves beside them."""
     suffixes = "|".join(re.escape(load_format(name).suffix) for name in format_names())
     shards = rf"shard-\d{{5,}}({suffixes})(-lock|\.\d+(\.layout)?\.partial)?"
-    beside = r"manifest\.json(\.\d+\.partial)?|(targets|offsets|sizes|keys)\.npy|keys\.bin|(samples|rejects)\.csv|preview\.png"
-    return re.compile(f"{shards}|{beside}|{re.escape(WORK)}")
+    tables = r"(targets|offsets|sizes|keys|hashes)\.npy|keys\.bin|(samples|rejects|duplicates)\.csv"
+    beside = r"manifest\.json(\.\d+\.partial)?|preview\.png"
+    return re.compile(f"{shards}|{tables}|{beside}|{re.escape(WORK)}")
 
 
 def check_place(out: Path, source: Path) -> None:
@@ -108,12 +110,13 @@ def _difference(there: Manifest, plan: Plan) -> str:
         "shards": (len(there.shards), plan.shards),
         "Pillow": (there.pillow, plan.pillow),
         "classes": (there.classes, plan.classes),
+        "dedupe": ("report" if any(file.name == HASHES for file in there.files) else "off", plan.dedupe),
     }
     for name, (old, new) in pairs.items():
         if old != new:
             verb = "differ" if name in ("options", "classes", "shards") else "differs"
             return f"its {name} {verb}" + (f": {old}, not {new}" if isinstance(old, str | int) else "")
-    return "of other pictures" if there.source != plan.source else "labelled otherwise"
+    return "of other pictures" if there.source != plan.source else "labelled otherwise, or compared with another --like"
 
 
 def held(out: Path) -> int:

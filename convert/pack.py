@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from convert.contracts import Array, Format, Offsets, RejectError, Sample, ShardSpec
 from convert.errors import PrebakeError, printable
+from convert.hashes import hash_of
 from convert.image.bake import Bake, Baked
 from convert.image.pillow import pillow_versions
 from convert.manifest import Shard
@@ -48,6 +49,18 @@ class Packed:
     """(item, reason, detail)."""
     seen: Counter[str]
     """What was done to the pictures that became rows, before they were resized, and how often."""
+    hashes: bytes = b""
+    """`convert.hashes` of the files that became rows, end to end, unless nobody looks for duplicates."""
+
+
+def load_work(work: Path) -> tuple[Plan, Bake]:
+    """The plan in a work folder, and what follows its recipe.
+
+    Raises:
+        PrebakeError: another Pillow is installed here than where the plan was made.
+    """
+    info = (work / PLAN).stat()
+    return _load(work, (info.st_ino, info.st_mtime_ns))
 
 
 @functools.lru_cache(maxsize=1)
@@ -73,8 +86,7 @@ def pack(out: Path, number: int) -> Packed:
     Raises:
         PrebakeError: the disk is full, or the shard does not hold what was written into it.
     """
-    info = (out / WORK / PLAN).stat()
-    plan, bake = _load(out / WORK, (info.st_ino, info.st_mtime_ns))
+    plan, bake = load_work(out / WORK)
     format = load_format(plan.format)
     name = shard_name(number, format)
     partial = out / f"{name}.{os.getpid()}.partial"
@@ -107,6 +119,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], Counter())
     ends: list[bytes] = []
     last: Array | None = None
+    hashes = bytearray()
     spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK, number)
     try:
@@ -115,7 +128,9 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 key = plan.keys[item]
                 seen = Counter[str]()
                 try:
-                    baked: Baked = bake(read_item(Path(plan.root), key), seen)
+                    data = read_item(Path(plan.root), key)
+                    digest = b"" if plan.dedupe == "off" else hash_of(data)  # first: the file is still in the CPU's cache
+                    baked: Baked = bake(data, seen)
                 except RejectError as error:
                     packed.rejects.append((item, error.reason, error.detail))
                     meter.reject((key, error.reason, error.detail))
@@ -126,6 +141,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     packed.seen.update(seen)
                     packed.seen.update(_misnamed(key, baked.format))
                     packed.sizes.append((baked.height, baked.width))
+                    hashes += digest
                     if not ends:
                         ends.append(last.tobytes())
                 meter.set(done, len(packed.rejects))
@@ -133,6 +149,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 ends.append(last.tobytes())
     finally:
         meter.close()
+    packed.hashes = bytes(hashes)
     return packed, ends
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from convert.hashes import Inventory
 from convert.image.bake import Recipe
 from convert.image.pillow import pillow_versions
 from convert.labels.label import Labelled
@@ -54,10 +55,18 @@ class Plan:
     """For each item: int64 (N,) labels, or float32 (N, K) values."""
     columns: dict[str, list[str]] = dataclasses.field(repr=False, compare=False)
     """A table's columns, for `samples.csv`: a text for each item. Workers need none of it."""
+    dedupe: str = "report"
+    """report: duplicates are looked for; off: they are not."""
+    compared: str = ""
+    """The identity of the bake that they are looked for in, besides this one: it decides what `duplicates.csv` says."""
+    other: Inventory | None = dataclasses.field(default=None, repr=False, compare=False)
+    """That bake's pictures. Workers need none of it."""
+    notes: tuple[tuple[str, str], ...] = dataclasses.field(default=(), compare=False)
+    """What was found while planning, for a person: (title, text)."""
 
     def facts(self) -> dict[str, Any]:
         """All that decides the output's bytes, as JSON; where the source lies does not."""
-        apart = ("root", "keys", "targets", "columns")
+        apart = ("root", "keys", "targets", "columns", "other", "notes")
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in apart}
         facts = fields | {"recipe": dataclasses.asdict(self.recipe), "target": dataclasses.asdict(self.target)}
         return dict(json.loads(json.dumps(facts)))

@@ -33,6 +33,8 @@ def make_recipe(options: dict[str, Any]) -> Recipe:
             raise UsageError("--dtype uint16 keeps 16-bit grey as it is: it does not go with --color RGB")
         if given.get("window"):
             raise UsageError("--dtype uint16 keeps 16-bit grey as it is: leave --window out")
+    if given.get("window") == "auto":
+        del given["window"]  # found later, by `convert.auto`
     fields = DEFAULTS | given
     statistics = STATISTICS[fields["colour"]] | {name: given[name] for name in ("mean", "std") if name in given}
     decoding = Decoding(**{name: fields.pop(name) for name in DECODING if name in fields})
@@ -65,6 +67,8 @@ def recipe_like(manifest: Manifest, path: Path, options: dict[str, Any]) -> Reci
 
 def _shown(value: Any) -> str:
     """As one types it: 192x256 for a size, commas between channels."""
+    if value is None:
+        return "not given"
     if not isinstance(value, tuple):
         return str(value)
     return ("x" if len(value) == 2 else ",").join(map(str, value))

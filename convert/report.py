@@ -1,10 +1,8 @@
-"""What a person reads before and after a bake."""
+"""What a person reads before a bake."""
 
 from __future__ import annotations
 
-import importlib.util
 import textwrap
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +10,11 @@ import numpy as np
 from convert.contracts import RejectError
 from convert.errors import PrebakeError, counted, printable
 from convert.image.decode import header_size
-from convert.image.depth import DARK
-from convert.image.depth import SEEN as WIDE
 from convert.image.resize import kept_share
 from convert.machine import free_disk, memory
-from convert.manifest import Decoding, Manifest
-from convert.pack import Packed
+from convert.manifest import Decoding
 from convert.plan import Plan
-from convert.preview import CLASSES, COLUMNS, PREVIEW
+from convert.preview import CLASSES, COLUMNS
 from convert.registry import load_format
 from convert.source import Source, read_item
 
@@ -31,10 +26,6 @@ THUMB = 24 << 10
 """Bytes of a picture on the contact sheet."""
 BESIDE = 256
 """Bytes of a row in the tables: keys, labels, samples.csv."""
-WARNING = (
-    "WARNING: {} of {} 16-bit pictures use less than a tenth of the 16-bit range, so they are nearly black or all alike: bake again with "
-    "--window LO:HI, or --window auto"
-)
 ALTERNATIVES = [(dtype, share) for share in (1, 0.875, 0.75, 0.5, 0.25) for dtype in ("float32", "float16", "uint8")]
 
 
@@ -86,10 +77,11 @@ def _counts(plan: Plan) -> str:
 def _chosen(plan: Plan) -> str:
     """What was chosen that is not the default."""
     now, usual = plan.recipe.decoding, Decoding()
+    found = "window" in dict(plan.notes)
     words = {
         "one channel, grey": plan.recipe.colour == "gray",
         f"transparency {'dropped' if now.alpha == 'drop' else f'over {now.alpha}'}": now.alpha != usual.alpha,
-        "16-bit levels {:g} to {:g} become black to white".format(*now.window or (0, 0)): now.window is not None,
+        "16-bit levels {:g} to {:g} become black to white".format(*now.window or (0, 0)): now.window is not None and not found,
         "colour profiles ignored": now.icc != usual.icc,
         "JPEGs decoded in full size": now.exact,
         f"at most {now.max_pixels:,} pixels": now.max_pixels != usual.max_pixels,
@@ -117,6 +109,7 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
         ("area", crop),
         *([("", "--resize pad keeps all")] if dropped >= 0.005 else []),
+        *plan.notes,
         ("decoder", f"{plan.pillow['variant']} {plan.pillow['pillow']}, libjpeg {plan.pillow['libjpeg']}"),
     ]
     where = f" -> {printable(out)}" if out else ""
@@ -141,39 +134,3 @@ def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
             fits.append(f"  --dtype {dtype} --size {size[0]}x{size[1]}  {human(nbytes)}")
     what = "\n".join(["What fits:", *fits[:6]]) if fits else "Nothing that is worth baking fits there: choose an OUT on another disk."
     raise PrebakeError(f"{printable(out)}: disk has {human(free)} free, and this bake needs {human(need)}. {what}")
-
-
-def _tally(title: str, counts: Counter[str]) -> str:
-    """How often each, over as many lines of 80 columns as it takes."""
-    text = f"{title}: {', '.join(f'{what} {count:,}' for what, count in sorted(counts.items()))}"
-    return "\n".join(textwrap.wrap(text, 80, subsequent_indent="    "))
-
-
-def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float) -> str:
-    """The block that is shown when the bake is complete."""
-    rejects = Counter(reason for done in packed for _, reason, _ in done.rejects)
-    rejected = sum(rejects.values())
-    candidates = manifest.count + rejected
-    stored = sum(shard.bytes for shard in manifest.shards) + sum(file.bytes for file in manifest.files)
-    rate = f"{seconds:.1f} s, {candidates / max(seconds, 1e-9):,.0f} pictures/s"
-    done_to = sum((done.seen for done in packed), Counter[str]())
-    kinds = {
-        "class": counted(len(manifest.classes), "class"),
-        "values": f"{counted(manifest.target.width, 'value')} each",
-        "none": "no labels",
-    }
-    drawn = any(file.name == PREVIEW for file in manifest.files)
-    return "\n".join(
-        [
-            f"{counted(candidates, 'picture')} = {manifest.count:,} written + {rejected:,} rejected",
-            *([_tally("rejected, see rejects.csv", rejects)] if rejects else []),
-            *([_tally("among the written", done_to)] if done_to else []),
-            *(["\n".join(textwrap.wrap(WARNING.format(done_to[DARK], done_to[WIDE]), 80))] if done_to[DARK] else []),
-            f"{kinds[manifest.target.kind]}, {human(stored)} in {counted(len(manifest.shards), 'shard')}, {rate}",
-            f"in {printable(out)}: samples.csv says which picture is where{f', {PREVIEW} shows some' if drawn else ''}",
-            *([] if importlib.util.find_spec("torch") else ["to read it, install torch: make install, or pip install 'prebake[train]'"]),
-            "",
-            "    from readers import open_dataset",
-            f"    dataset = open_dataset({str(out)!r})",
-        ]
-    )

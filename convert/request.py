@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from convert.auto import settle_mean_std, settle_window
 from convert.boxes import check_boxes, check_table
 from convert.class_list import check_folder_names, check_kind, read_class_file
 from convert.errors import UsageError, printable
 from convert.guard import check_folders
+from convert.hashes import read_inventory
 from convert.image.bake import Recipe
 from convert.labels.asked import Asked
 from convert.labels.label import Labelled, label
@@ -19,6 +22,7 @@ from convert.plan import Plan, make_plan, shard_count
 from convert.recipe import make_recipe, recipe_like
 from convert.registry import require
 from convert.source import Source, scan
+from convert.tasks import Crew
 
 
 @dataclass
@@ -44,6 +48,11 @@ class Request:
     label_sep: str | None = None
     label_map: Path | None = None
     without_boxes: bool = False
+    mean_std: str | None = None
+    """`auto`: mean and std are those of the pictures."""
+    dedupe: str = "report"
+    crew: Crew = field(default_factory=Crew)
+    """Who looks at the pictures, where something is left to them."""
 
     @property
     def table(self) -> Asked | None:
@@ -61,7 +70,7 @@ class Request:
 
 
 def resolve(request: Request) -> tuple[Plan, Source]:
-    """Scan the source and plan the bake; nothing is written.
+    """Scan the source and plan the bake, which may take a look at all pictures; nothing is written.
 
     Raises:
         PrebakeError: no pictures, an unknown class, a table that does not fit, a missing library, OUT inside the source.
@@ -87,11 +96,34 @@ def resolve(request: Request) -> tuple[Plan, Source]:
         seed=request.seed,
         shards=min(count, shards),
     )
-    return plan, source
+    return _left_open(request, _compared(request, plan)), source
+
+
+def _compared(request: Request, plan: Plan) -> Plan:
+    """The plan, with what duplicates are looked for in."""
+    plan = dataclasses.replace(plan, dedupe=request.dedupe)
+    if request.like is None or request.dedupe == "off":
+        return plan
+    other = read_inventory(request.like)
+    if other is None:
+        text = f"cannot be looked for: {printable(request.like)} was baked with --dedupe off"
+        return dataclasses.replace(plan, notes=(*plan.notes, ("leakage", text)))
+    return dataclasses.replace(plan, other=other, compared=other.identity)
+
+
+def _left_open(request: Request, plan: Plan) -> Plan:
+    """The plan, with what was left to the pictures: the window first, since it decides the pixels."""
+    if request.recipe.get("window") == "auto":
+        plan = settle_window(plan, request.crew)
+    if request.mean_std == "auto":
+        plan = settle_mean_std(plan, request.crew)
+    return plan
 
 
 def _recipe(request: Request) -> tuple[Recipe, tuple[str, ...] | None]:
     given = {name: value for name, value in request.recipe.items() if value is not None}
+    if request.mean_std and (given.keys() & {"mean", "std"} or request.like):
+        raise UsageError(f"--mean-std auto finds mean and std: leave {'--like' if request.like else '--mean and --std'} out, or it")
     if request.like is None:
         return make_recipe(given), None if request.classes is None else read_class_file(request.classes)
     if request.classes is not None:

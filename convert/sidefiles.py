@@ -48,9 +48,9 @@ def write_side_files(out: Path, plan: Plan, packed: list[Packed]) -> list[SideFi
     if any(done.offsets is not None for done in packed):
         np.save(out / "offsets.npy", row_offsets(packed, plan.recipe.pixels.nbytes), allow_pickle=False)
         names.append("offsets.npy")
-    _write_csv(out / "samples.csv", [*SAMPLES, *_carried(plan)], _samples(plan, packed))
+    write_csv(out / "samples.csv", [*SAMPLES, *_carried(plan)], _samples(plan, packed))
     rejects = ((plan.keys[item], reason, detail) for done in packed for item, reason, detail in done.rejects)
-    _write_csv(out / "rejects.csv", REJECTS, rejects)
+    write_csv(out / "rejects.csv", REJECTS, rejects)
     return [describe(out / name) for name in sorted(names)]
 
 
@@ -65,7 +65,8 @@ class _UnixLines:
         return self._file.write(row.removesuffix("\r\n") + "\n")
 
 
-def _write_csv(path: Path, header: list[str], rows: Iterable[Iterable[object]]) -> None:
+def write_csv(path: Path, header: list[str], rows: Iterable[Iterable[object]]) -> None:
+    """A table; what is not UTF-8 in names stays as it is."""
     with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
         writer = csv.writer(_UnixLines(file))
         writer.writerow(header)

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from pictures import image_folder
 
-from convert.cli import RECIPE
+from convert.commands import RECIPE
 from convert.manifest import Manifest
 from convert.registry import format_names
 from convert.request import Request, resolve
 from convert.run import carry_out
+from convert.tasks import Crew
 
 Baker = Callable[..., Manifest]
 CLASSES = {"1": 7, "10": 5, "2": 9, "v1.5 class": 4, "__background__": 5}
@@ -33,7 +34,8 @@ def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, e
     as_torchvision = {} if "like" in asked else {"exact": True, "icc": "ignore"}
     recipe: dict[str, Any] = as_torchvision | {name: asked.pop(name) for name in RECIPE if name in asked}
     preview, max_rejects = asked.pop("preview", False), asked.pop("max_rejects", "1%")
-    plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, **asked))
+    crew = Crew(workers, executor, max_rejects, quiet=True)
+    plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked))
     return carry_out(plan, out, workers=workers, executor=executor, preview=preview, max_rejects=max_rejects, quiet=True).manifest
 
 

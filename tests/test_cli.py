@@ -75,7 +75,7 @@ def test_doctor_says_which_pillow_and_where_everything_is() -> None:
     assert {name for name in lines if name.startswith("format ")} == {f"format {name}" for name in format_names()}
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in (*format_names(), "plan", "doctor"))])
+@pytest.mark.parametrize("command", [[], *([name] for name in (*format_names(), "plan", "stats", "doctor"))])
 def test_help_fits_a_terminal(command: list[str]) -> None:
     done = prebake(*command, "--help")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,77 @@
+"""What each command does with the options that the command line took."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from convert import machine, output, report, run, stats
+from convert.errors import printable
+from convert.label_options import NAMES
+from convert.plan import Plan
+from convert.registry import load_format
+from convert.request import Request, resolve
+from convert.summary import summary
+from convert.tasks import Crew
+
+RECIPE = ("size", "resize", "filter", "dtype", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
+ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards", "mean_std", "dedupe", *NAMES)
+
+
+def _request(format: str, given: dict[str, Any]) -> Request:
+    return Request(
+        source=given["source"],
+        out=given["out"],
+        format=format,
+        options={name: True for option in load_format(format).options if given.get(name := option.name.replace("-", "_"))},
+        recipe={name: given[name] for name in RECIPE},
+        crew=_crew(given),
+        **{name: given[name] for name in ASKED},
+    )
+
+
+def _crew(given: dict[str, Any]) -> Crew:
+    return Crew(workers=given["workers"] or machine.cores(), max_rejects="0" if given["strict"] else given["max_rejects"])
+
+
+def _already_there(plan: Plan, out: Path, overwrite: bool) -> bool:
+    """Whether the very same bake is there; says so."""
+    there = output.finished(out, plan, overwrite) is not None
+    if there:
+        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+    return there
+
+
+def bake(name: str, given: dict[str, Any]) -> None:
+    """Bake into a format."""
+    request = _request(name, given)
+    plan, source = resolve(request)
+    out: Path = given["out"]
+    if _already_there(plan, out, given["overwrite"]):
+        return
+    click.echo(report.plan_block(plan, source, out))
+    report.check_room(plan, out, output.held(out))
+    workers, max_rejects = request.crew.workers, request.crew.max_rejects
+    result = run.carry_out(plan, out, workers=workers, max_rejects=max_rejects, preview=given["preview"])
+    if result.note:
+        click.echo(result.note, err=True)
+    duplicates = result.duplicates.line(printable(given["like"]))
+    click.echo(summary(out, result.manifest, result.packed, result.seconds, duplicates=duplicates))
+
+
+def plan(given: dict[str, Any]) -> None:
+    """Say what a bake would be."""
+    there, source = resolve(_request(given["format"], given))
+    out = given["out"]
+    click.echo(report.plan_block(there, source, out))
+    if out is None or not _already_there(there, out, given["overwrite"]):
+        report.check_room(there, out or Path(), output.held(out) if out else 0)
+
+
+def figures(source: Path, given: dict[str, Any], flags: list[str]) -> stats.Figures:
+    """Mean and std of a folder or of a bake; `flags` are the options that were typed."""
+    if stats.is_bake(source):
+        return stats.of_bake(source, _crew(given), flags)
+    return stats.of_source(_request("memmap", given | {"source": source, "out": None, "mean_std": None, "dedupe": "off"}))

@@ -1,0 +1,83 @@
+"""Finds pictures whose bytes were baked twice, here or in the bake of `--like`, and writes `hashes.npy` and `duplicates.csv`."""
+
+from __future__ import annotations
+
+import heapq
+import operator
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from convert.errors import counted
+from convert.hashes import HASHES, NBYTES, Hashes, Inventory, first_places
+from convert.manifest import SideFile
+from convert.pack import Packed
+from convert.plan import Plan
+from convert.sidefiles import describe, write_csv
+
+DUPLICATES = "duplicates.csv"
+HEADER = ["key", "class", "index", "same_as", "other_key", "other_class", "other_index"]
+Pairs = npt.NDArray[np.int64]
+"""(K, 2): the index of a picture, and the first index with the same bytes."""
+
+
+class Duplicates(NamedTuple):
+    """How many pictures have the bytes of another."""
+
+    here: int = 0
+    """Of an earlier one of this bake."""
+    astray: int = 0
+    """Of these, in another class than that one."""
+    there: int = 0
+    """Of one in the bake of `--like`."""
+
+    def line(self, like: str) -> str:
+        """One sentence for the summary; empty if there are none. `like` is what the other bake is called."""
+        parts = []
+        if self.here:
+            astray = f", {self.astray:,} of them in another class" if self.astray else ""
+            parts.append(f"{counted(self.here, 'picture')} {'has' if self.here == 1 else 'have'} the bytes of another{astray}")
+        if self.there:
+            parts.append(f"{counted(self.there, 'picture')} {'is' if self.there == 1 else 'are'} also in {like}")
+        return f"duplicates: {'; '.join(parts)}: see {DUPLICATES}" if parts else ""
+
+
+def write_duplicates(out: Path, plan: Plan, packed: list[Packed]) -> tuple[list[SideFile], Duplicates]:
+    """Write both files, unless that was not asked for; the shards are in their order."""
+    if plan.dedupe == "off":
+        return [], Duplicates()
+    hashes = np.frombuffer(b"".join(done.hashes for done in packed), np.uint8).reshape(-1, NBYTES)
+    items = np.array([item for done in packed for item in done.items], np.int64)
+    labels = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
+    own = Inventory(hashes, plan.keys.take(items), plan.classes, labels)
+    here = _twins(hashes)
+    there = np.empty((0, 2), np.int64) if plan.other is None else _leaked(hashes, plan.other.hashes)
+    astray = 0 if labels is None else int(np.count_nonzero(labels[here[:, 0]] != labels[here[:, 1]]))
+    np.save(out / HASHES, hashes, allow_pickle=False)
+    write_csv(out / DUPLICATES, HEADER, _lines(own, here, plan.other or own, there))
+    return [describe(out / name) for name in (DUPLICATES, HASHES)], Duplicates(len(here), astray, len(there))
+
+
+def _twins(hashes: Hashes) -> Pairs:
+    """The pictures whose bytes stand earlier in the same bake."""
+    first = first_places(hashes)
+    index = np.flatnonzero(first < np.arange(len(first)))
+    return np.stack([index, first[index]], axis=1)
+
+
+def _leaked(hashes: Hashes, other: Hashes) -> Pairs:
+    """The pictures whose bytes stand in another bake."""
+    first = first_places(np.concatenate([other, hashes]))[len(other) :]
+    index = np.flatnonzero(first < len(other))
+    return np.stack([index, first[index]], axis=1)
+
+
+def _lines(own: Inventory, here: Pairs, other: Inventory, there: Pairs) -> Iterator[tuple[object, ...]]:
+    """By index; what is in this bake before what is in the other."""
+    twins = ((index, "here", own.line(first)) for index, first in here.tolist())
+    leaks = ((index, "like", other.line(first)) for index, first in there.tolist())
+    for index, same_as, line in heapq.merge(twins, leaks, key=operator.itemgetter(0)):
+        yield *own.line(index), same_as, *line

@@ -1,0 +1,125 @@
+"""Goes over all pictures once and counts their pixels' levels: where they are to be baked, or in a bake. Writes nothing there."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from convert import progress
+from convert.contracts import Array, RejectError
+from convert.image.decode import decode_wide
+from convert.interrupts import signals_held_back
+from convert.manifest import Manifest
+from convert.pack import load_work
+from convert.plan import Plan
+from convert.source import read_item
+from convert.stored import read_shard
+from convert.tally import Tally
+from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
+
+
+def count_rows(plan: Plan, crew: Crew) -> Tally:
+    """Count the levels of the rows that a plan would bake, before they are normalised; rejected pictures are left out.
+
+    Raises:
+        PrebakeError: too many rejects, or nothing but rejects.
+    """
+    dtype = "uint16" if plan.recipe.dtype == "uint16" else "uint8"
+    return _over_source(dataclasses.replace(plan, recipe=dataclasses.replace(plan.recipe, dtype=dtype)), _rows, crew)
+
+
+def count_wide(plan: Plan, crew: Crew) -> Tally:
+    """Count the levels of all 16-bit grey pictures at their full size, one channel; `pictures` is how many those are.
+
+    Raises:
+        PrebakeError: too many rejects.
+    """
+    return _over_source(plan, _wide, crew)
+
+
+def count_stored(folder: Path, manifest: Manifest, crew: Crew) -> Tally:
+    """Count the levels of a bake's rows: the very numbers that `count_rows` gives for its source.
+
+    Raises:
+        PrebakeError: a damaged bake.
+    """
+    check_process()
+    tally = Tally()
+    with _work_folder() as work:
+        function, shards = functools.partial(_stored, folder, manifest, work), len(manifest.shards)
+        progress.create(work, shards)
+        with bar(work, manifest.count, crew, "looking") as tick:
+            run_shards(function, shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
+    return tally
+
+
+def _over_source(plan: Plan, look: Callable[[Path, int], Tally], crew: Crew) -> Tally:
+    check_process()
+    tally = Tally()
+    with _work_folder() as work:
+        plan.save(work)
+        progress.create(work, plan.shards)
+        with bar(work, len(plan.keys), crew, "looking") as tick:
+            run_shards(functools.partial(look, work), plan.shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
+        if tally.rejected.total() == len(plan.keys):
+            raise nothing_baked(plan, work)
+    return tally
+
+
+@contextmanager
+def _work_folder() -> Iterator[Path]:
+    """A temporary folder; it goes, whatever happens."""
+    with signals_held_back():
+        folder = tempfile.TemporaryDirectory(prefix="prebake-")
+    with folder as name:
+        yield Path(name)
+
+
+def _rows(work: Path, number: int) -> Tally:
+    """A shard's rows, as levels."""
+    plan, bake = load_work(work)
+    return _look(work, plan, number, lambda data: bake(data).row)
+
+
+def _wide(work: Path, number: int) -> Tally:
+    """A shard's 16-bit pictures."""
+    plan, _ = load_work(work)
+
+    def levels(data: bytes) -> Array | None:
+        picture = decode_wide(data, plan.recipe.decoding)
+        return None if picture is None else picture[:, :, np.newaxis]
+
+    return _look(work, plan, number, levels)
+
+
+def _look(work: Path, plan: Plan, number: int, levels: Callable[[bytes], Array | None]) -> Tally:
+    """Count what `levels` makes of each file of a shard."""
+    tally = Tally()
+    with closing(progress.Meter(work, number)) as meter:
+        for done, item in enumerate(plan.items(number).tolist(), 1):
+            try:
+                picture = levels(read_item(Path(plan.root), key := plan.keys[item]))
+            except RejectError as error:
+                tally.rejected[error.reason] += 1
+                meter.reject((key, error.reason, error.detail))
+            else:
+                if picture is not None:
+                    tally.add(picture)
+            meter.set(done, tally.rejected.total())
+    return tally
+
+
+def _stored(folder: Path, manifest: Manifest, work: Path, number: int) -> Tally:
+    """A shard of a bake."""
+    tally = Tally()
+    with closing(progress.Meter(work, number)) as meter:
+        for done, row in enumerate(read_shard(folder, manifest, number), 1):
+            tally.add(row if manifest.dtype == "uint16" else manifest.to_levels(row))
+            meter.set(done, 0)
+    return tally
