@@ -129,9 +129,10 @@ def test_a_bake_takes_no_options_of_a_source(source: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("command", [("stats",), ("memmap", "OUT", "--mean-std", "auto"), ("plan", "--window", "auto")])
 def test_ctrl_c_leaves_nothing_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]) -> None:
     data = jpeg(photo(0, 900, 1200))
-    for number in range(200):
-        (tmp_path / "source" / "cat").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "source" / "cat" / f"{number}.jpg").write_bytes(data)
+    (tmp_path / "source" / "cat").mkdir(parents=True)
+    (tmp_path / "source" / "cat" / "first.jpg").write_bytes(data)
+    for number in range(5000):  # more than can be done before the signal
+        (tmp_path / "source" / "cat" / f"{number}.jpg").hardlink_to(tmp_path / "source" / "cat" / "first.jpg")
     before = tree(tmp_path / "source")
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
