@@ -18,20 +18,19 @@ def open_dataset(
     Args:
         path: the folder that was baked.
         like: another data set or bake, whose classes and statistics this one must share: a validation set must mean the same by label 7.
+            What is compared are the values that both hand out, so after `mean=`, `std=` and `pixels=`; a path stands for its own.
         options: see `BakedDataset`.
 
     Raises:
         PrebakeError: not a finished bake, or unlike `like`.
     """
-    manifest = read_manifest(path)
+    dataset = class_for(read_manifest(path).format)(path, **options)
     if like is not None:
         other = like if isinstance(like, BakedDataset) else open_dataset(like)
-        pairs = {
-            "classes": (list(manifest.classes), other.classes),
-            "mean": (manifest.mean, other.mean),
-            "std": (manifest.std, other.std),
-        }
-        for name, (here, there) in pairs.items():
-            if here != there:
-                raise PrebakeError(f"{printable(path)} has other {name} than {other!r}: bake it again with --like")
-    return class_for(manifest.format)(path, **options)
+        if dataset.classes != other.classes:
+            raise PrebakeError(f"{printable(path)} has other classes than {other!r}: bake it again with --like")
+        for name in ("pixels", "mean", "std"):
+            if getattr(dataset, name) != getattr(other, name):
+                remedy = "open both with the same mean=, std= and pixels=, or bake it again with --like"
+                raise PrebakeError(f"{printable(path)} has other {name} than {other!r}: {remedy}")
+    return dataset
