@@ -24,7 +24,6 @@ from readers.render import finish, render, render_size
 from readers.rows import Index, Rows
 from readers.samples import Sample, Samples, unbound
 
-
 SEEDED = (
     "worker_init_fn has seeded torch in this DataLoader worker. If that seed is the same in each epoch or worker, so are its crops and "
     "flips; torch seeds workers by itself, anew in each epoch, and reproducibly after torch.manual_seed"

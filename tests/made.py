@@ -18,8 +18,8 @@ Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-def made(folder: Path, levels: npt.NDArray[Any], dtype: str, statistics: Statistics = (MEAN, STD)) -> Path:
-    """A bake of levels (N, H, W, C), in their order, all of one class."""
+def made(folder: Path, levels: npt.NDArray[Any], dtype: str, statistics: Statistics = (MEAN, STD), *, shift: int = 0) -> Path:
+    """A bake of levels (N, H, W, C), in their order, all of one class; `shift`: its rows begin so many bytes later."""
     count, height, width, channels = levels.shape
     mean, std = (numbers[:channels] for numbers in statistics)
     (folder / "source" / "one").mkdir(parents=True)
@@ -28,6 +28,7 @@ def made(folder: Path, levels: npt.NDArray[Any], dtype: str, statistics: Statist
     manifest = bake(folder / "source", folder / "baked", size=(8, 8), shards=1)
     rows = levels if not dtype.startswith("float") else ((levels / 255 - np.array(mean)) / np.array(std)).astype(dtype)
     buffer = io.BytesIO()
+    buffer.write(b"!" * shift)
     np.save(buffer, rows.astype(dtype))
     first = buffer.tell() - rows.astype(dtype).nbytes
     shard = dataclasses.replace(manifest.shards[0], bytes=buffer.tell(), first=first, stride=rows.astype(dtype)[0].nbytes)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 import torch
 from made import made, noise
-from PIL import Image
 from pictures import photo
+from PIL import Image
 from torchvision import transforms
 from torchvision.transforms import functional as vision
 
@@ -57,8 +57,8 @@ def test_boxes_have_torchvisions_distribution(size: tuple[int, int], scale: tupl
     theirs = np.array([transforms.RandomResizedCrop.get_params(blank, list(scale), list(ratio)) for _ in range(DRAWS)]).T
     for mine, right in zip(ours, theirs, strict=True):
         assert distance(mine, right) < LIMIT
-    for what in (lambda box: box[2] * box[3], lambda box: box[3] / box[2], lambda box: box[0] / (size[0] - box[2] + 1)):
-        assert distance(what(ours), what(theirs)) < LIMIT
+    for derived in (ours[2] * ours[3], theirs[2] * theirs[3]), (ours[3] / ours[2], theirs[3] / theirs[2]):
+        assert distance(*derived) < LIMIT
     assert (ours[2:] > 0).all()
     assert (ours[0] >= 0).all()
     assert (ours[0] + ours[2] <= size[0]).all()
@@ -89,11 +89,12 @@ def test_every_draw_is_asked_for_whatever_the_numbers_are() -> None:
 KINDS = ["float16", "float32", "uint8", "gray float16", "gray uint8", "gray uint16"]
 
 
+@pytest.mark.parametrize("shift", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_pixels_are_torchvisions_to_the_bit(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pixels_are_torchvisions_to_the_bit(kind: str, shift: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dtype, channels = kind.split()[-1], 1 if "gray" in kind else 3
     levels = noise(1, 12, 40, 52, channels, dtype="uint16" if dtype == "uint16" else "uint8")
-    path = made(tmp_path, levels, dtype)
+    path = made(tmp_path, levels, dtype, shift=shift)
     drawn = record(monkeypatch)
     for size in (24, (60, 33)):
         dataset = open_dataset(path, augment=[RandomResizedCrop(size)], pixels="uint8")

@@ -56,7 +56,7 @@ class RandomErasing:
 
     def apply(self, images: torch.Tensor, uniform: Uniform) -> None:
         """Erase in a batch (B, C, H, W), in place."""
-        box, chosen, seeds = self._draw(images.shape[2], images.shape[3], uniform)
+        box, chosen, seeds = self.draw(images.shape[2], images.shape[3], uniform)
         values = None if self.value == "random" else torch.as_tensor(self.value, dtype=images.dtype, device=images.device).reshape(-1, 1, 1)
         for k in np.flatnonzero(chosen).tolist():
             top, left, height, width = box[:, k].tolist()
@@ -69,7 +69,7 @@ class RandomErasing:
             else:
                 part.copy_(values)
 
-    def _draw(self, height: int, width: int, uniform: Uniform) -> tuple[Whole, Chosen, Whole]:
+    def draw(self, height: int, width: int, uniform: Uniform) -> tuple[Whole, Chosen, Whole]:
         """Top, left, height and width (4, B) of boxes; whether there is one; a seed for each."""
         wanted = uniform() < self.p
         seeds = (uniform() * (1 << 53)).astype(np.int64) if self.value == "random" else np.zeros(len(wanted), np.int64)
