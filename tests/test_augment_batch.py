@@ -79,7 +79,7 @@ def test_torchvisions_transforms_do_in_it_what_they_do_alone(baked: Path, transf
 
 
 def test_a_transform_may_change_the_size_and_the_type(baked: Path) -> None:
-    smaller = v2.Compose([v2.Resize((20, 30)), v2.ToDtype(torch.uint8, scale=True)])
+    smaller = v2.Compose([v2.Resize((20, 30)), v2.ToDtype(torch.uint8, scale=True), torch.Tensor.contiguous])
     dataset = open_dataset(baked, augment=[CenterCrop((60, 40)), InPixels(smaller)])
     images = batch_of(dataset)
     assert images.shape[1:] == (3, 20, 30)

@@ -51,6 +51,13 @@ def test_boxes_have_torchvisions_distribution(scale: tuple[float, float], ratio:
     assert distance(mine[2] / mine[3], right[2] / right[3]) < LIMIT
 
 
+def test_what_never_fits_is_left_as_it_is() -> None:
+    images = torch.zeros(50, 3, 8, 8)
+    RandomErasing(1.0, (1.0, 1.0), (1.0, 1.0), 1.0).apply(images, lambda: np.linspace(0, 0.99, 50))
+    assert not images.any()
+    assert not transforms.RandomErasing(1.0, (1.0, 1.0), (1.0, 1.0), 1.0)(images[0]).any()
+
+
 @pytest.mark.parametrize("p", [0.0, 0.25, 1.0])
 def test_it_happens_with_its_probability(p: float) -> None:
     random = np.random.default_rng(1)
