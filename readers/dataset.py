@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, SupportsIndex, cast
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from convert.errors import PrebakeError, printable
 from readers.augment import Step
 from readers.contents import Contents
+from readers.draws import from_torch
 from readers.gather import read_row
 from readers.options import check_names, checked
 from readers.picture import Transform, to_picture
 from readers.render import finish, render, render_size
 from readers.rows import Index, Rows
 from readers.samples import Sample, Samples, unbound
-
-SEEDED = (
-    "worker_init_fn has seeded torch in this DataLoader worker. If that seed is the same in each epoch or worker, so are its crops and "
-    "flips; torch seeds workers by itself, anew in each epoch, and reproducibly after torch.manual_seed"
-)
-
-
-def _random(batch: int) -> npt.NDArray[np.float64]:
-    """From torch's own generator, as torchvision's transforms draw: seeded by `torch.manual_seed`, different in each worker."""
-    worker = get_worker_info()
-    if worker is not None and worker.id == 0 and torch.initial_seed() != worker.seed:
-        warnings.warn(SEEDED, stacklevel=2)
-    return torch.rand(batch, dtype=torch.float64, device="cpu").numpy()
 
 
 class BakedDataset(Contents, Dataset[Any]):
@@ -136,8 +121,8 @@ class BakedDataset(Contents, Dataset[Any]):
         """A batch (B, C, h, w), channels_last, augmented, in a tensor (B, h, w, C) from `new`."""
         steps, values = self._options["augment"], self._options["values"]
         out = new((len(place), *render_size(self._rows, steps)), self._options["made"])
-        render(self._rows, place, steps, values=values, uniform=lambda: _random(len(place)), out=out)
-        return finish(out.permute(0, 3, 1, 2), steps, values=values, uniform=lambda: _random(len(place)))
+        render(self._rows, place, steps, values=values, uniform=lambda: from_torch(len(place)), out=out)
+        return finish(out.permute(0, 3, 1, 2), steps, values=values, uniform=lambda: from_torch(len(place)))
 
     def __getitem__(self, index: SupportsIndex | list[int]) -> Any:
         if isinstance(index, list):  # a batch at once: DataLoader(batch_size=None, sampler=BatchSampler(...))

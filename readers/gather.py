@@ -11,9 +11,10 @@ import torch
 from PIL import Image
 
 from readers.augment import Box, Window
+from readers.levels import Conversion, Levels
 from readers.picture import to_picture
 from readers.rows import Index, Rows
-from readers.values import STORED, Conversion, Levels, Values, baked_values
+from readers.values import STORED, Values, baked_values
 
 
 def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: torch.Tensor) -> None:
