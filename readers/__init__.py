@@ -7,7 +7,15 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError("readers need torch: make install, or pip install 'prebake[train]'", name="torch") from None
 
-from readers.augment import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip
+from readers.augment import (
+    CenterCrop,
+    InPixels,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+)
 from readers.dataset import BakedDataset
 from readers.formats import Hdf5Dataset, LmdbDataset, MemmapDataset, TarDataset
 from readers.open import open_dataset
@@ -16,10 +24,13 @@ __all__ = [
     "BakedDataset",
     "CenterCrop",
     "Hdf5Dataset",
+    "InPixels",
     "LmdbDataset",
     "MemmapDataset",
     "RandomCrop",
+    "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomResizedCrop",
     "RandomVerticalFlip",
     "TarDataset",
     "open_dataset",

@@ -51,16 +51,6 @@ class Contents:
         """The label of each class."""
         return {name: label for label, name in enumerate(self._rows.manifest.classes)}
 
-    @property
-    def mean(self) -> tuple[float, ...]:
-        """What was subtracted from levels in 0..1, per channel."""
-        return self._rows.manifest.mean
-
-    @property
-    def std(self) -> tuple[float, ...]:
-        """What they were divided by, per channel."""
-        return self._rows.manifest.std
-
     @functools.cached_property
     def targets(self) -> npt.NDArray[Any] | None:
         """The labels (N,), int64, or the values (N, K), float32: a copy; None where the source had neither."""

@@ -6,33 +6,28 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, SupportsIndex, cast
+from typing import Any, ClassVar, Literal, Self, SupportsIndex, cast
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from convert.errors import PrebakeError, printable
-from readers.augment import Augment, bind
+from readers.augment import Step
 from readers.contents import Contents
+from readers.draws import from_torch
 from readers.gather import read_row
+from readers.options import check_names, checked
 from readers.picture import Transform, to_picture
-from readers.render import render, render_size
+from readers.render import finish, render, render_size
 from readers.rows import Index, Rows
 from readers.samples import Sample, Samples, unbound
-
-
-def _random(batch: int) -> npt.NDArray[np.float64]:
-    """From torch's own generator, as torchvision's transforms draw: seeded by `torch.manual_seed`, different in each worker."""
-    return torch.rand(batch, dtype=torch.float64, device="cpu").numpy()
 
 
 class BakedDataset(Contents, Dataset[Any]):
     """A bake of any format, map-style.
 
     `dataset[i]` is `(image, label)`: image float32 (3, H, W), or (1, H, W) of a grey bake, contiguous, normalised; label int, or values
-    float32 (K,). Without either it is the image alone; with `return_index`, the index comes last. A batch is (B, 3, H, W), channels_last.
+    float32 (K,). Without either it is the image alone; with `return_index`, the index comes last. A batch is (B, C, H, W), channels_last.
     """
 
     FORMAT: ClassVar[str | None] = None
@@ -41,20 +36,27 @@ class BakedDataset(Contents, Dataset[Any]):
         self,
         path: str | os.PathLike[str],
         *,
-        augment: Sequence[Augment] | None = None,
+        augment: Sequence[Step] | None = None,
         transform: Transform | None = None,
         return_index: bool = False,
         dtype: torch.dtype = torch.float32,
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        pixels: Literal["normalized", "unit", "uint8"] = "normalized",
     ) -> None:
         """Open a bake; no shard is touched yet.
 
         Args:
             path: the folder that was baked.
-            augment: crops and flips on normalised values, for a whole batch at a time.
+            augment: steps for a whole batch at a time, see `readers.augment`; crops, flips and resizing first.
             transform: instead, any transform made for ImageFolder: it gets an RGB PIL picture with the exact 8-bit levels, one by one; of
                 a grey bake one of mode L, or I;16 where levels have 16 bits.
             return_index: whether samples end with their index in this data set.
             dtype: of the images: a floating type, which for 16-bit levels is float32 at least.
+            mean: what to normalise by instead of the bake's own, from its exact levels. For levels from 0 to 1, a number per channel.
+            std: likewise.
+            pixels: or not normalised at all: "unit", levels from 0 to 1; "uint8", the levels themselves (uint16 where those are baked).
+                These options do not touch what `transform` gets.
 
         Raises:
             PrebakeError: not a finished bake, one of another format, or an augment that makes no sense.
@@ -65,23 +67,7 @@ class BakedDataset(Contents, Dataset[Any]):
             right = class_for(manifest.format).__name__
             raise PrebakeError(f"{printable(path)} is a bake in the format {manifest.format}: use {right}, or open_dataset for any format")
         given = {"augment": augment, "transform": transform, "return_index": return_index, "dtype": dtype}
-        self._options: dict[str, Any] = self._checked(given)
-
-    def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options, once they make sense together."""
-        unknown = set(options) - {"augment", "transform", "return_index", "dtype"}
-        if unknown:
-            raise PrebakeError(f"with_() knows augment, transform, return_index and dtype, not {', '.join(sorted(unknown))}")
-        height, width, _ = self._rows.manifest.shape
-        augment = bind(options["augment"], height, width)
-        if augment and options["transform"]:
-            raise PrebakeError("augment= and transform= exclude each other: put crops and flips into the transform, or leave it out")
-        dtype = options["dtype"]
-        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-            raise PrebakeError(f"dtype={dtype!r}: normalised values need one of torch's floating types; image(i) gives 8-bit levels")
-        if self._rows.manifest.dtype == "uint16" and torch.finfo(dtype).eps > 1 / 65535:
-            raise PrebakeError(f"dtype={dtype} is too coarse for the 16-bit levels of this bake: use torch.float32")
-        return options | {"augment": augment}
+        self._options: dict[str, Any] = checked(given | {"mean": mean, "std": std, "pixels": pixels}, manifest)
 
     def __getstate__(self) -> tuple[dict[str, Any], Path, str]:
         """What a pickle or a copy holds: no handle and no address; the bake is opened again."""
@@ -95,33 +81,49 @@ class BakedDataset(Contents, Dataset[Any]):
             raise PrebakeError(f"{printable(folder)} was baked anew since this data set was opened: open it again")
 
     @property
+    def mean(self) -> tuple[float, ...]:
+        """What was subtracted from levels in 0..1, per channel: 0 where values are not normalised."""
+        return cast("tuple[float, ...]", self._options["values"].mean)
+
+    @property
+    def std(self) -> tuple[float, ...]:
+        """What they were divided by, per channel: 1 where values are not normalised."""
+        return cast("tuple[float, ...]", self._options["values"].std)
+
+    @property
+    def pixels(self) -> str:
+        """What values are: normalized, unit or uint8."""
+        return cast("str", self._options["pixels"])
+
+    @property
     def transform(self) -> Transform | None:
         """The ImageFolder transform; may be set."""
         return cast("Transform | None", self._options["transform"])
 
     @transform.setter
     def transform(self, transform: Transform | None) -> None:
-        self._options = self._checked(self._options | {"transform": transform})
+        self._options = checked(self._options | {"transform": transform}, self._rows.manifest)
 
     @property
-    def augment(self) -> tuple[Augment, ...]:
-        """The crops and flips; may be set."""
-        return cast("tuple[Augment, ...]", self._options["augment"])
+    def augment(self) -> tuple[Step, ...]:
+        """The steps; may be set."""
+        return cast("tuple[Step, ...]", self._options["augment"])
 
     @augment.setter
-    def augment(self, augment: Sequence[Augment] | None) -> None:
-        self._options = self._checked(self._options | {"augment": augment})
+    def augment(self, augment: Sequence[Step] | None) -> None:
+        self._options = checked(self._options | {"augment": augment}, self._rows.manifest)
 
     def with_(self, **options: Any) -> Self:
-        """The same rows with other options: `augment`, `transform`, `return_index`, `dtype`."""
-        return self._view(self._index, _options=self._checked(self._options | options))
+        """The same rows with other options, by the names that opening has."""
+        check_names(options)
+        return self._view(self._index, _options=checked(self._options | options, self._rows.manifest))
 
     def _images(self, place: Index, new: Callable[[tuple[int, ...], torch.dtype], torch.Tensor]) -> torch.Tensor:
-        """A batch (B, h, w, C), augmented, in a tensor from `new`."""
-        steps = self._options["augment"]
-        out = new((len(place), *render_size(self._rows, steps)), self._options["dtype"])
-        render(self._rows, place, steps, uniform=lambda: _random(len(place)), out=out)
-        return out
+        """A batch (B, C, h, w), channels_last, augmented, in a tensor (B, h, w, C) from `new`."""
+        steps, values = self._options["augment"], self._options["values"]
+        out = new((len(place), *render_size(self._rows, steps)), self._options["made"])
+        render(self._rows, place, steps, values=values, uniform=lambda: from_torch(len(place)), out=out)
+        return finish(out.permute(0, 3, 1, 2), steps, values=values, uniform=lambda: from_torch(len(place)))
 
     def __getitem__(self, index: SupportsIndex | list[int]) -> Any:
         if isinstance(index, list):  # a batch at once: DataLoader(batch_size=None, sampler=BatchSampler(...))
@@ -131,10 +133,8 @@ class BakedDataset(Contents, Dataset[Any]):
             return default_collate(samples)
         place = self._place([index])
         transform = self._options["transform"]
-        if transform:
-            image = transform(to_picture(read_row(self._rows, int(place[0]))))
-        else:
-            image = self._images(place, _private)[0].permute(2, 0, 1).contiguous()
+        picture = to_picture(read_row(self._rows, int(place[0]))) if transform else None
+        image = transform(picture) if transform else self._images(place, _private)[0].contiguous()
         values = list(unbound(torch.from_numpy(self._rows.targets(place)))) if self._rows.labelled else []
         if self._options["return_index"]:
             values.append(range(len(self))[index])
@@ -150,7 +150,7 @@ class BakedDataset(Contents, Dataset[Any]):
         if own or self._options["transform"] or not len(indices):
             return [self[index] for index in indices]
         place = self._place(indices)
-        images = self._images(place, _shared if get_worker_info() else _private).permute(0, 3, 1, 2)
+        images = self._images(place, _shared if get_worker_info() else _private)
         columns = [torch.from_numpy(self._rows.targets(place))] if self._rows.labelled else []
         if self._options["return_index"]:
             columns.append(torch.tensor([range(len(self))[index] for index in indices], dtype=torch.int64, device="cpu"))

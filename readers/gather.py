@@ -2,70 +2,85 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 
-from convert.manifest import Manifest
-from readers.augment import Window
+from readers.augment import Box, Window
+from readers.levels import Conversion, Levels
+from readers.picture import to_picture
 from readers.rows import Index, Rows
-
-STORED = {"float16": torch.float16, "float32": torch.float32, "uint8": torch.uint8, "uint16": torch.uint16}
-
-
-class Normalise:
-    """Levels to normalised values: `level * scale + shift`, along a line of pixels so that it runs in whole vectors."""
-
-    def __init__(self, manifest: Manifest, width: int) -> None:
-        """For lines of `width` pixels."""
-        mean, std = (torch.tensor(values, dtype=torch.float64, device="cpu") for values in (manifest.mean, manifest.std))
-        top = torch.iinfo(STORED[manifest.dtype]).max
-        self._scale, self._shift = (1 / (top * std)).float().repeat(width), (-mean / std).float().repeat(width)
-
-    def __call__(self, images: torch.Tensor) -> None:
-        """Normalise float32 levels (H, W, C), contiguous, in place."""
-        lines = images.view(images.shape[0], -1)
-        torch.addcmul(self._shift, lines, self._scale, out=lines)
+from readers.values import STORED, Values, baked_values
 
 
-def gather(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> None:
-    """Copy the windows of rows into `out` (B, h, w, C), a contiguous tensor of a floating type, or of the stored type.
+def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: torch.Tensor) -> None:
+    """Copy the windows of rows into `out` (B, h, w, C), a contiguous tensor: of a floating type, or of the levels' own.
 
     One strided copy for each picture, which casts as it copies: as fast as `index_select` on overlapping windows where nothing is cast
     or flipped, and faster where something is. A flip goes by way of a picture-sized copy that stays in the cache.
     """
+    seen, places = window.seen()
+    convert = Conversion(rows.manifest, values, out, levels=window.boxes is not None)
+    if window.boxes is None:
+        pictures = _stored(rows, index, seen)
+    else:
+        pictures = map(_cut, _resized(rows, index, window.boxes, window.source), *seen[:2], *map(_each, seen[2:]))
+    at = itertools.repeat(None) if places is None else places.T.tolist()
+    for pixels, flip, place, image in zip(pictures, _flips(window), at, out.unbind(0), strict=False):
+        if flip:  # under the same name: the copy of the picture before is free by now, and its memory, still in the cache, is used again
+            pixels = pixels.permute(2, 0, 1).flip(flip).permute(1, 2, 0)
+        if place is None and convert.plain:
+            image.copy_(pixels)
+        else:
+            convert(image, pixels, place)
+
+
+def _flips(window: Window) -> list[tuple[int, ...]]:
+    """The dimensions of (C, h, w) in which each picture is flipped."""
+    kinds = (), (2,), (1,), (1, 2)
+    return [kinds[kind] for kind in (2 * window.flip_rows + window.flip_columns).tolist()]
+
+
+def _each(side: int | Index) -> Iterable[int]:
+    return itertools.repeat(side) if isinstance(side, int) else side.tolist()
+
+
+def _cut(picture: torch.Tensor, top: int, left: int, height: int, width: int) -> torch.Tensor:  # noqa: PLR0917 - as many as a box has
+    return picture[top : top + height, left : left + width]
+
+
+def _stored(rows: Rows, index: Index, box: Box) -> Iterator[torch.Tensor]:
+    """A part of each row, as it is stored: (h, w, C), a look at mapped memory."""
     manifest = rows.manifest
     stored = STORED[manifest.dtype]
     _, width, channels = manifest.shape
     item = manifest.row.itemsize
-    starts = rows.addresses(index) + (window.top * width + window.left) * channels * item
-    normalise = None if manifest.normalized or out.dtype == stored else Normalise(manifest, window.width)
-    scratch = torch.empty(out.shape[1:], dtype=torch.float32, device="cpu") if normalise and out.dtype != torch.float32 else None
+    starts = rows.addresses(index) + (box[0] * width + box[1]) * channels * item
     aligned = not (starts % item).any()
     source = rows.arena.view(stored if aligned else torch.uint8)
     unit = item if aligned else 1
-    shape = (window.height, window.width, channels * item // unit)
-    stride = (width * channels * item // unit, channels * item // unit, 1)
-    flips = [tuple(dim for dim, on in ((1, rows_too), (2, columns)) if on) for rows_too, columns in _flips(window)]
-    for start, flip, image in zip((starts // unit).tolist(), flips, out.unbind(0), strict=True):
+    pixel = channels * item // unit
+    stride = (width * pixel, pixel, 1)
+    for start, *shape in zip((starts // unit).tolist(), *map(_each, box[2:]), itertools.repeat(pixel), strict=False):
         pixels = torch.as_strided(source, shape, stride, start)
-        if not aligned:  # tiny rows inside LMDB's pages: bytes first, then a look at them as numbers
-            pixels = pixels.clone(memory_format=torch.contiguous_format).view(stored)
-        if flip:
-            pixels = pixels.permute(2, 0, 1).flip(flip).permute(1, 2, 0)
-        if normalise is None:
-            image.copy_(pixels)
-        else:
-            levels = image if scratch is None else scratch
-            levels.copy_(pixels)
-            normalise(levels)
-            if scratch is not None:
-                image.copy_(scratch)
+        # tiny rows inside LMDB's pages: bytes first, then a look at them as numbers
+        yield pixels if aligned else pixels.clone(memory_format=torch.contiguous_format).view(stored)
 
 
-def _flips(window: Window) -> list[tuple[bool, bool]]:
-    return list(zip(window.flip_rows.tolist(), window.flip_columns.tolist(), strict=True))
+def _resized(rows: Rows, index: Index, boxes: Box, size: tuple[int, int]) -> Iterator[torch.Tensor]:
+    """A box of each row, as levels, resized: (h, w, C).
+
+    The box is cut out before it is resized, as torchvision does: Pillow's `resize(box=)` would look beyond its edges.
+    """
+    height, width = size
+    levels = Levels(rows.manifest)
+    for pixels in _stored(rows, index, boxes):
+        picture = to_picture(levels(pixels)).resize((width, height), Image.Resampling.BILINEAR)
+        yield torch.from_numpy(np.array(picture)).view(height, width, -1)
 
 
 def read_row(rows: Rows, index: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
@@ -73,5 +88,5 @@ def read_row(rows: Rows, index: int) -> np.ndarray[tuple[int, ...], np.dtype[Any
     manifest = rows.manifest
     height, width, channels = manifest.shape
     out = torch.empty((1, height, width, channels), dtype=STORED[manifest.dtype], device="cpu")
-    gather(rows, np.array([index], np.int64), Window(1, height, width), out)
+    gather(rows, np.array([index], np.int64), Window(1, height, width), values=baked_values(manifest), out=out)
     return out[0].numpy() if manifest.dtype == "uint16" else manifest.to_levels(out[0].numpy())

@@ -16,14 +16,17 @@ from hypothesis import strategies as st
 from pictures import image_folder
 from torchvision import transforms
 from torchvision.transforms import functional as vision
+from torchvision.transforms import v2
 
 from convert.errors import PrebakeError
 from readers import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
 from readers.augment import Augment, Window, bind
-from readers.gather import gather
+from readers.render import render, render_size
 from readers.rows import Rows
+from readers.values import baked_values
 
 HEIGHT, WIDTH = 20, 27
+SHAPE = (HEIGHT, WIDTH, 3)
 LARGEST = np.nextafter(1.0, 0.0)
 INDEX = np.array([3, 0, 5, 5, 1, 4, 2, 0], np.int64)
 Floats = npt.NDArray[np.float64]
@@ -36,6 +39,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "baked"
 
 
+BLACK = ((0 - np.array([0.485, 0.456, 0.406])) / np.array([0.229, 0.224, 0.225])).astype(np.float16)
+PADDING = st.none() | st.integers(0, 30) | st.tuples(*[st.integers(0, 9)] * 2) | st.tuples(*[st.integers(0, 9)] * 4)
+
+
 @st.composite
 def sequences(draw: st.DrawFn) -> list[Augment]:
     height, width, steps = HEIGHT, WIDTH, list[Augment]()
@@ -43,10 +50,30 @@ def sequences(draw: st.DrawFn) -> list[Augment]:
         if kind in (RandomHorizontalFlip, RandomVerticalFlip):
             steps.append(kind(draw(st.sampled_from([0.0, 0.3, 0.5, 1.0]))))
             continue
+        padding = draw(PADDING) if kind is RandomCrop else None
+        left, top, right, bottom = sides(padding)
+        height, width = height + top + bottom, width + left + right
         size = draw(st.integers(max(1, height - 6), height)), draw(st.integers(max(1, width - 6), width))
-        steps.append(CenterCrop(size) if size == (height, width) else kind(size))
+        if kind is CenterCrop:
+            steps.append(CenterCrop(size))
+        elif size == (height, width):
+            height, width = height - top - bottom, width - left - right
+            continue
+        else:
+            steps.append(RandomCrop(size, padding))
         height, width = size
     return steps
+
+
+def sides(padding: Any) -> tuple[int, int, int, int]:
+    """Left, top, right, bottom, as torchvision's `pad` understands it."""
+    return (0,) * 4 if padding is None else (padding,) * 4 if isinstance(padding, int) else (*padding, *padding)[:4]
+
+
+def padded(image: torch.Tensor, step: RandomCrop) -> torch.Tensor:
+    """torchvision's `pad`, with each channel's black."""
+    border = list(sides(step.padding))
+    return torch.stack([vision.pad(plane[None], border, fill=float(black))[0] for plane, black in zip(image, BLACK, strict=True)])
 
 
 def one_after_the_other(image: torch.Tensor, steps: list[Augment], draws: Iterator[float]) -> torch.Tensor:
@@ -56,6 +83,7 @@ def one_after_the_other(image: torch.Tensor, steps: list[Augment], draws: Iterat
             image = vision.center_crop(image, step.size)
         elif isinstance(step, RandomCrop):
             assert isinstance(step.size, tuple)
+            image = padded(image, step)
             top, left = (int(next(draws) * (image.shape[axis] - step.size[axis - 1] + 1)) for axis in (1, 2))
             image = vision.crop(image, top, left, *step.size)
         elif isinstance(step, RandomHorizontalFlip):
@@ -68,16 +96,15 @@ def one_after_the_other(image: torch.Tensor, steps: list[Augment], draws: Iterat
 @settings(deadline=None, max_examples=150)
 @given(steps=sequences(), seed=st.integers(0, 1 << 32), dtype=st.sampled_from([torch.float16, torch.float32]))
 def test_any_sequence_is_torchvisions(small: Path, *, steps: list[Augment], seed: int, dtype: torch.dtype) -> None:
-    random, drawn, window = np.random.default_rng(seed), list[Floats](), Window(len(INDEX), HEIGHT, WIDTH)
+    random, drawn, rows = np.random.default_rng(seed), list[Floats](), Rows(small)
 
     def uniform() -> Floats:
         drawn.append(random.choice([0.0, LARGEST, *random.random(6)], len(INDEX)))
         return drawn[-1]
 
-    for step in bind(steps, HEIGHT, WIDTH):
-        step.apply(window, uniform)
-    out = torch.empty((len(INDEX), window.height, window.width, 3), dtype=dtype)
-    gather(Rows(small), INDEX, window, out)
+    bound = bind(steps, SHAPE)
+    out = torch.empty((len(INDEX), *render_size(rows, bound)), dtype=dtype)
+    render(rows, INDEX, bound, values=baked_values(rows.manifest), uniform=uniform, out=out)
     pictures = torch.from_numpy(np.load(small / "shard-00000.npy")).permute(0, 3, 1, 2)
     for place, index in enumerate(INDEX):
         expected = one_after_the_other(pictures[index], steps, iter([float(draws[place]) for draws in drawn]))
@@ -123,38 +150,50 @@ def test_flips_happen_with_their_probability(flip: Callable[[float], Augment], n
 def test_a_crop_that_never_moves_or_does_not_fit_is_refused() -> None:
     for steps in ([RandomCrop((HEIGHT, WIDTH))], [CenterCrop(10), RandomCrop(10)], [RandomCrop(9), RandomHorizontalFlip(), RandomCrop(9)]):
         with pytest.raises(PrebakeError, match="never moves"):
-            bind(steps, HEIGHT, WIDTH)
+            bind(steps, SHAPE)
     for step in (RandomCrop(21), CenterCrop(21), RandomCrop((20, 28)), CenterCrop((21, 5))):
         with pytest.raises(PrebakeError, match="does not fit"):
-            bind([step], HEIGHT, WIDTH)
-    assert len(bind([RandomCrop((HEIGHT, WIDTH - 1)), CenterCrop((HEIGHT, WIDTH - 1))], HEIGHT, WIDTH)) == 2
+            bind([step], SHAPE)
+    assert len(bind([RandomCrop((HEIGHT, WIDTH - 1)), CenterCrop((HEIGHT, WIDTH - 1))], SHAPE)) == 2
 
 
 @pytest.mark.parametrize("size", [0, -3, 2.5, (3,), (3, 3, 3), (3, 0), (3, 2.5), "33", None])
 def test_a_size_that_is_none_is_refused(size: Any) -> None:
     with pytest.raises(PrebakeError, match="size"):
-        bind([RandomCrop(size)], HEIGHT, WIDTH)
+        bind([RandomCrop(size)], SHAPE)
 
 
 def test_sizes_may_be_lists_and_numpy_integers() -> None:
     sizes: list[Any] = [np.int64(8), [8, 8], (np.int32(8), 8)]
     for size in sizes:
         window = Window(1, HEIGHT, WIDTH)
-        bind([CenterCrop(size)], HEIGHT, WIDTH)[0].apply(window, lambda: np.zeros(1))
+        bind([CenterCrop(size)], SHAPE)
+        CenterCrop(size).apply(window, lambda: np.zeros(1))
         assert (window.height, window.width, window.top[0], window.left[0]) == (8, 8, 6, 10)
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
 def test_a_probability_is_from_0_to_1(p: float) -> None:
     with pytest.raises(PrebakeError, match="probability"):
-        bind([RandomVerticalFlip(p)], HEIGHT, WIDTH)
+        bind([RandomVerticalFlip(p)], SHAPE)
 
 
 JITTER = transforms.ColorJitter(0.4)
-OTHERS = [[JITTER], [RandomHorizontalFlip(), JITTER], [lambda x: x], JITTER, transforms.Compose([JITTER]), torch.nn.Sequential(JITTER)]
+OTHERS = [
+    [JITTER],
+    [RandomHorizontalFlip(), JITTER],
+    [v2.RandomHorizontalFlip()],
+    JITTER,
+    transforms.Compose([JITTER]),
+    torch.nn.Sequential(torch.nn.Identity(), JITTER),
+    [vision.hflip],
+    [RandomHorizontalFlip],
+    ["RandomHorizontalFlip"],
+    [None],
+]
 
 
 @pytest.mark.parametrize("steps", OTHERS)
-def test_what_is_not_ours_is_sent_to_transform(steps: Any, small: Path) -> None:
-    with pytest.raises(PrebakeError, match="transform="):
+def test_what_expects_pixels_is_sent_to_where_they_are(steps: Any, small: Path) -> None:
+    with pytest.raises(PrebakeError, match=r"InPixels\(\.\.\.\).* transform="):
         open_dataset(small, augment=steps)

@@ -1,0 +1,51 @@
+"""What the numbers of a batch mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from convert.errors import PrebakeError
+from convert.manifest import Manifest
+
+STORED = {"float16": torch.float16, "float32": torch.float32, "uint8": torch.uint8, "uint16": torch.uint16}
+
+
+class Values(NamedTuple):
+    """Floating values are `(level / highest - mean) / std`, channel by channel; highest is 255, or 65535 in bakes of uint16."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    def tensors(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean and std (C, 1, 1) on the device of a tensor, in its type, float32 at least."""
+        dtype = torch.promote_types(like.dtype, torch.float32)
+        mean, std = (torch.tensor(numbers, dtype=dtype, device=like.device).reshape(-1, 1, 1) for numbers in self)
+        return mean, std
+
+
+def baked_values(manifest: Manifest) -> Values:
+    """Those of the bake itself."""
+    return Values(manifest.mean, manifest.std)
+
+
+def check_statistics(mean: Sequence[float], std: Sequence[float], channels: int) -> Values:
+    """A user's own.
+
+    Raises:
+        PrebakeError: they are not such.
+    """
+    try:
+        values = Values(tuple(float(number) for number in mean), tuple(float(number) for number in std))
+    except (TypeError, ValueError):
+        values = Values((), ())
+    good = len(values.mean) == len(values.std) == channels
+    good = good and all(0 <= number <= 1 for number in values.mean) and all(0 < number < math.inf for number in values.std)
+    if not good:
+        raise PrebakeError(
+            f"mean={mean!r}, std={std!r}: give {channels} numbers each, for levels from 0 to 1 (0 to 255: divide by 255); std above 0"
+        )
+    return values
