@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,8 +18,10 @@ from readers.contents import Contents
 from readers.gather import read_row
 from readers.picture import Transform, to_picture
 from readers.render import render, render_size
+from readers.ring import recycled
 from readers.rows import Index, Rows
 from readers.samples import Sample, Samples, unbound
+from readers.shm import check_room, sample_nbytes
 
 
 def _random(batch: int) -> npt.NDArray[np.float64]:
@@ -145,9 +146,11 @@ class BakedDataset(Contents, Dataset[Any]):
         """A batch at once, for torch's DataLoader and Subset: a list of samples around one ready batch."""
         own = type(self).__getitem__ is not BakedDataset.__getitem__  # a subclass says what a sample is
         if own or self._options["transform"] or not len(indices):
-            return [self[index] for index in indices]
+            samples = [self[index] for index in indices]
+            check_room(sample_nbytes(samples))  # torch's collate will ask for so much
+            return samples
         place = self._place(indices)
-        images = self._images(place, _shared if get_worker_info() else _private).permute(0, 3, 1, 2)
+        images = self._images(place, recycled if get_worker_info() else _private).permute(0, 3, 1, 2)
         columns = [torch.from_numpy(self._rows.targets(place))] if self._rows.labelled else []
         if self._options["return_index"]:
             columns.append(torch.tensor([range(len(self))[index] for index in indices], dtype=torch.int64, device="cpu"))
@@ -161,10 +164,3 @@ def class_for(format: str) -> type[BakedDataset]:
 
 def _private(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return torch.empty(shape, dtype=dtype, device="cpu")
-
-
-def _shared(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """In shared memory, as torch's own collate makes it in a DataLoader worker: the batch is not copied again."""
-    storage = torch.UntypedStorage._new_shared(math.prod(shape) * dtype.itemsize, device="cpu")  # type: ignore[no-untyped-call] # noqa: SLF001
-    empty: torch.Tensor = torch.empty(0, dtype=dtype, device="cpu").set_(storage)
-    return empty.view(shape)
