@@ -46,6 +46,7 @@ class BakedDataset(Contents, Dataset[Any]):
         transform: Transform | None = None,
         return_index: bool = False,
         dtype: torch.dtype = torch.float32,
+        io: str = "mmap",
     ) -> None:
         """Open a bake; no shard is touched yet.
 
@@ -55,11 +56,12 @@ class BakedDataset(Contents, Dataset[Any]):
             transform: instead, any transform made for ImageFolder: it gets an RGB PIL picture with the exact 8-bit levels, one by one.
             return_index: whether samples end with their index in this data set.
             dtype: of the images: a floating type.
+            io: `mmap`; or `pread`, for network and FUSE file systems: an I/O error under a map kills the process, in a read it is told.
 
         Raises:
             PrebakeError: not a finished bake, one of another format, or an augment that makes no sense.
         """
-        super().__init__(Rows(Path(path).absolute()))
+        super().__init__(Rows(Path(path).absolute(), io))
         manifest = self._rows.manifest
         if self.FORMAT not in (None, manifest.format):
             right = class_for(manifest.format).__name__
@@ -81,14 +83,14 @@ class BakedDataset(Contents, Dataset[Any]):
             raise PrebakeError(f"dtype={dtype!r}: normalised values need one of torch's floating types; image(i) gives 8-bit levels")
         return options | {"augment": augment}
 
-    def __getstate__(self) -> tuple[dict[str, Any], Path, str]:
+    def __getstate__(self) -> tuple[dict[str, Any], Path, str, str]:
         """What a pickle or a copy holds: no handle and no address; the bake is opened again."""
         own = {name: value for name, value in self.__dict__.items() if name not in ("_rows", "targets")}
-        return own, self._rows.folder, self._rows.manifest.plan
+        return own, self._rows.folder, self._rows.io, self._rows.manifest.plan
 
-    def __setstate__(self, state: tuple[dict[str, Any], Path, str]) -> None:
-        own, folder, plan = state
-        self.__dict__.update(own, _rows=Rows(folder))
+    def __setstate__(self, state: tuple[dict[str, Any], Path, str, str]) -> None:
+        own, folder, io, plan = state
+        self.__dict__.update(own, _rows=Rows(folder, io))
         if self._rows.manifest.plan != plan:
             raise PrebakeError(f"{printable(folder)} was baked anew since this data set was opened: open it again")
 

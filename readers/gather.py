@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,31 +38,45 @@ def gather(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> None:
     """
     manifest = rows.manifest
     stored = STORED[manifest.dtype]
-    _, width, channels = manifest.shape
-    item = manifest.row.itemsize
-    starts = rows.addresses(index) + (window.top * width + window.left) * channels * item
     normalise = None if manifest.normalized or out.dtype == stored else Normalise(manifest, window.width)
     scratch = torch.empty(out.shape[1:], dtype=torch.float32, device="cpu") if normalise and out.dtype != torch.float32 else None
+    flips = [tuple(dim for dim, on in ((1, rows_too), (2, columns)) if on) for rows_too, columns in _flips(window)]
+    pictures = _read(rows, index, window) if rows.io == "pread" else _mapped(rows, index, window)
+    for pixels, flip, image in zip(pictures, flips, out.unbind(0), strict=True):
+        turned = pixels.permute(2, 0, 1).flip(flip).permute(1, 2, 0) if flip else pixels
+        if normalise is None:
+            image.copy_(turned)
+        else:
+            levels = image if scratch is None else scratch
+            levels.copy_(turned)
+            normalise(levels)
+            if scratch is not None:
+                image.copy_(scratch)
+
+
+def _mapped(rows: Rows, index: Index, window: Window) -> Iterator[torch.Tensor]:
+    """The window of each row as it is stored, (h, w, C): a look at mapped memory."""
+    stored = STORED[rows.manifest.dtype]
+    _, width, channels = rows.manifest.shape
+    item = rows.manifest.row.itemsize
+    starts = rows.addresses(index) + (window.top * width + window.left) * channels * item
     aligned = not (starts % item).any()
     source = rows.arena.view(stored if aligned else torch.uint8)
     unit = item if aligned else 1
     shape = (window.height, window.width, channels * item // unit)
     stride = (width * channels * item // unit, channels * item // unit, 1)
-    flips = [tuple(dim for dim, on in ((1, rows_too), (2, columns)) if on) for rows_too, columns in _flips(window)]
-    for start, flip, image in zip((starts // unit).tolist(), flips, out.unbind(0), strict=True):
+    for start in (starts // unit).tolist():
         pixels = torch.as_strided(source, shape, stride, start)
-        if not aligned:  # tiny rows inside LMDB's pages: bytes first, then a look at them as numbers
-            pixels = pixels.clone(memory_format=torch.contiguous_format).view(stored)
-        if flip:
-            pixels = pixels.permute(2, 0, 1).flip(flip).permute(1, 2, 0)
-        if normalise is None:
-            image.copy_(pixels)
-        else:
-            levels = image if scratch is None else scratch
-            levels.copy_(pixels)
-            normalise(levels)
-            if scratch is not None:
-                image.copy_(scratch)
+        # tiny rows inside LMDB's pages: bytes first, then a look at them as numbers
+        yield pixels if aligned else pixels.clone(memory_format=torch.contiguous_format).view(stored)
+
+
+def _read(rows: Rows, index: Index, window: Window) -> Iterator[torch.Tensor]:
+    """The same by plain reads, of whole lines into memory that is used again for the next row."""
+    _, width, channels = rows.manifest.shape
+    lefts = window.left.tolist()
+    for lines, left in zip(rows.read_lines(index, window.top, np.full_like(index, window.height)), lefts, strict=True):
+        yield lines.view(STORED[rows.manifest.dtype]).view(window.height, width, channels)[:, left : left + window.width]
 
 
 def _flips(window: Window) -> list[tuple[bool, bool]]:

@@ -1,0 +1,76 @@
+"""One tar shard from its beginning to its end, by the stock webdataset library, and what its members mean."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from convert.errors import PrebakeError, printable
+from convert.manifest import Manifest
+from readers.arena import ShardError
+from readers.gather import STORED, Normalise
+from readers.samples import Sample
+
+BROKEN = (OSError, EOFError, ValueError, tarfile.TarError)
+"""What webdataset, tarfile and NumPy raise for a shard that is damaged or cannot be had."""
+
+
+def read_tar(shard: str, opened: Callable[[str], Any] | None) -> Iterator[dict[str, Any]]:
+    """The samples of a shard, as webdataset gives them: `__key__`, `__url__`, and each member's bytes by its extension.
+
+    Args:
+        shard: its name or URL.
+        opened: opens it by name; None: webdataset does, by URL.
+
+    Raises:
+        PrebakeError: it cannot be read to its end.
+    """
+    from webdataset import tariterators
+    from webdataset.gopen import gopen
+
+    found = 0
+    try:
+        with opened(shard) if opened else gopen(shard) as stream:
+            files = tariterators.tar_file_expander([{"url": shard, "stream": stream}])
+            for found, sample in enumerate(tariterators.group_by_keys(files), 1):  # noqa: B007 - looked at after the loop
+                yield sample
+    except ShardError as error:
+        raise PrebakeError(str(error)) from error  # of one argument, as torch makes it again in the parent
+    except BROKEN as error:
+        raise PrebakeError(f"shard {printable(shard)} cannot be read beyond its sample {found}: {printable(error)}") from error
+
+
+def to_sample(sample: dict[str, Any], manifest: Manifest | None) -> Any:
+    """(image, label), or the image alone, as a `BakedDataset` gives them; `manifest` says how levels are normalised.
+
+    Raises:
+        PrebakeError: a member is missing or damaged; levels, and no manifest that goes with them.
+    """
+    from webdataset import autodecode
+
+    try:
+        decoded = {ext: autodecode.decoders[ext](sample[ext]) for ext in ("npy", "cls", "json") if ext in sample}
+        image = _image(decoded["npy"], manifest)
+    except (*BROKEN, KeyError) as error:
+        what = f"sample {printable(sample['__key__'])} of shard {printable(sample['__url__'])}"
+        raise PrebakeError(f"{what} cannot be decoded: {printable(f'{type(error).__name__}: {error}')}") from error
+    values = decoded.get("json", {}).get("target")
+    if values is not None:
+        known = [float("nan") if value is None else value for value in values]
+        return Sample((image, torch.tensor(known, dtype=torch.float32, device="cpu")))
+    return Sample((image, decoded["cls"])) if "cls" in decoded else image
+
+
+def _image(row: np.ndarray[Any, Any], manifest: Manifest | None) -> torch.Tensor:
+    """A row (H, W, C) as float32 (C, H, W), normalised."""
+    stored = torch.from_numpy(row)
+    image = stored.to(torch.float32, memory_format=torch.contiguous_format, copy=True)
+    if not stored.is_floating_point():
+        if manifest is None or STORED[manifest.dtype] != stored.dtype:
+            raise ValueError(f"levels of {row.dtype} need a mean and std: give like=, a bake of such levels")
+        Normalise(manifest, row.shape[1])(image)
+    return image.permute(2, 0, 1).contiguous()
