@@ -9,6 +9,7 @@ except ModuleNotFoundError as error:
 
 from readers.augment import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip
 from readers.dataset import BakedDataset
+from readers.feeding import torch_loader
 from readers.formats import Hdf5Dataset, LmdbDataset, MemmapDataset, TarDataset
 from readers.open import open_dataset
 
@@ -23,4 +24,5 @@ __all__ = [
     "RandomVerticalFlip",
     "TarDataset",
     "open_dataset",
+    "torch_loader",
 ]

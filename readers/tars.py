@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import io
+import json
 import tarfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -50,27 +53,43 @@ def to_sample(sample: dict[str, Any], manifest: Manifest | None) -> Any:
     Raises:
         PrebakeError: a member is missing or damaged; levels, and no manifest that goes with them.
     """
-    from webdataset import autodecode
-
     try:
-        decoded = {ext: autodecode.decoders[ext](sample[ext]) for ext in ("npy", "cls", "json") if ext in sample}
-        image = _image(decoded["npy"], manifest)
+        image = _image(sample["npy"], manifest)
+        values = json.loads(sample.get("json", "{}")).get("target")
+        label = int(sample["cls"]) if "cls" in sample else None
     except (*BROKEN, KeyError) as error:
         what = f"sample {printable(sample['__key__'])} of shard {printable(sample['__url__'])}"
         raise PrebakeError(f"{what} cannot be decoded: {printable(f'{type(error).__name__}: {error}')}") from error
-    values = decoded.get("json", {}).get("target")
     if values is not None:
         known = [float("nan") if value is None else value for value in values]
         return Sample((image, torch.tensor(known, dtype=torch.float32, device="cpu")))
-    return Sample((image, decoded["cls"])) if "cls" in decoded else image
+    return image if label is None else Sample((image, label))
 
 
-def _image(row: np.ndarray[Any, Any], manifest: Manifest | None) -> torch.Tensor:
-    """A row (H, W, C) as float32 (C, H, W), normalised."""
-    stored = torch.from_numpy(row)
-    image = stored.to(torch.float32, memory_format=torch.contiguous_format, copy=True)
-    if not stored.is_floating_point():
-        if manifest is None or STORED[manifest.dtype] != stored.dtype:
-            raise ValueError(f"levels of {row.dtype} need a mean and std: give like=, a bake of such levels")
-        Normalise(manifest, row.shape[1])(image)
+@functools.lru_cache
+def _header(head: bytes) -> tuple[torch.dtype, tuple[int, ...]]:
+    """Dtype and shape of an array, from the header of its .npy file.
+
+    Once for each that is different: NumPy parses it as Python, which takes as long as the pixels, and Python 3.11 now and then fails at it
+    when many objects die meanwhile ("AST constructor recursion depth mismatch").
+    """
+    stream = io.BytesIO(head)
+    np.lib.format.read_magic(stream)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if fortran or len(shape) != 3 or dtype.name not in STORED:
+        raise ValueError(f"an array of {dtype} {shape} is no row of a bake")
+    return STORED[dtype.name], shape
+
+
+def _image(data: bytes, manifest: Manifest | None) -> torch.Tensor:
+    """A row's .npy file (H, W, C) as float32 (C, H, W), normalised."""
+    start = 10 + int.from_bytes(data[8:10], "little")
+    stored, shape = _header(data[:start])
+    row = torch.frombuffer(bytearray(data), dtype=stored, offset=start).view(shape)  # of bytes that may be written to, or torch warns
+    if stored.is_floating_point:
+        return row.permute(2, 0, 1).to(torch.float32, memory_format=torch.contiguous_format, copy=True)
+    if manifest is None or STORED[manifest.dtype] != stored:
+        raise ValueError(f"levels of {stored} need a mean and std: give like=, a bake of such levels")
+    image = row.float()
+    Normalise(manifest, shape[1])(image)
     return image.permute(2, 0, 1).contiguous()

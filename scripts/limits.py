@@ -17,14 +17,14 @@ sys.path.insert(0, str(ROOT))
 
 import make_sample  # noqa: E402 - beside this file
 import measure_convert  # noqa: E402
-import measure_readers  # noqa: E402
+import measure_feed  # noqa: E402
 import measure_start  # noqa: E402
 
 from convert.machine import cores, free_disk  # noqa: E402
 
 LIMITS = {
     "convert_vs_decode": ("at least", 0.70),
-    "dataset_vs_naive": ("at least", 1.0),
+    "dataloader_vs_naive": ("at least", 4.0),
     "help_s": ("under", 0.3),
     "open_million_s": ("under", 0.5),
 }
@@ -40,7 +40,7 @@ def _memory() -> Path:
 def _measure(pictures: Path, work: Path, rounds: int) -> dict[str, Any]:
     found: dict[str, Any] = {"start": measure_start.measure(work, rounds), "convert": measure_convert.measure(pictures, work, rounds)}
     measure_convert.bake(work / "links", work / "baked", "memmap", cores())
-    found["readers"] = measure_readers.measure(work / "baked", rounds)
+    found["feed"] = measure_feed.measure(work / "baked", rounds)
     found["machine"] = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
@@ -58,7 +58,7 @@ def _table(found: dict[str, Any]) -> str:
     lines += [f"  {name + ' / decode':<32}{ratio:>10.3f}" for name, ratio in flat["convert_vs_decode_by_format"].items()]
     lines += [
         f"  {name + ', pictures/s':<32}{rate:>10.0f}"
-        for part in ("convert", "readers")
+        for part in ("convert", "feed")
         for name, rate in found[part]["pictures_per_s"].items()
     ]
     simd = flat["pillow_simd"]
