@@ -6,32 +6,32 @@ import os
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset, Subset
 
 from convert.errors import PrebakeError, printable
 from readers.dataset import BakedDataset
 from readers.machine import cores, memory
 from readers.render import render_size
-from readers.shm import SHM
+from readers.shm import free_shm
 
 SHARE = 0.25
 """Of the memory, that waiting batches may take."""
 
 
-def torch_loader(dataset: BakedDataset, batch_size: int, **overrides: Any) -> DataLoader[Any]:
-    """A torch DataLoader for a bake.
+def torch_loader(dataset: Dataset[Any], batch_size: int, **overrides: Any) -> DataLoader[Any]:
+    """A torch DataLoader for a bake, or a Subset of one; for any other data set too, of which torch's own number of batches is ready.
 
     Workers: three quarters of the usable cores, at most 16, divided by the ranks on this node (LOCAL_WORLD_SIZE), at least one. Rows
     that are copied as they are (no `transform=`) need two to four in all. They persist, each has up to four batches ready, fewer
     where those would take more than a quarter of the memory, and batches are pinned when there is CUDA.
 
     Args:
-        dataset: a bake.
+        dataset: a bake, as a rule.
         batch_size: samples in a batch.
         overrides: anything that torch's DataLoader takes, by its name there; it is used instead.
 
     Raises:
-        PrebakeError: batches of a `transform=` go through /dev/shm, and it has no room for one from each worker.
+        PrebakeError: LOCAL_WORLD_SIZE is no number.
     """
     ranks = _ranks()
     workers = overrides.get("num_workers", max(1, min(int(cores() * 0.75), 16) // ranks))
@@ -39,7 +39,12 @@ def torch_loader(dataset: BakedDataset, batch_size: int, **overrides: Any) -> Da
     if overrides.get("batch_sampler") is not None:
         del settings["batch_size"]
     if workers:
-        settings |= {"persistent_workers": True, "prefetch_factor": _prefetch(dataset, batch_size, workers * ranks)}
+        baked = dataset
+        while isinstance(baked, Subset):
+            baked = baked.dataset
+        settings["persistent_workers"] = True
+        if isinstance(baked, BakedDataset):
+            settings["prefetch_factor"] = _prefetch(baked, batch_size, workers * ranks)
     return DataLoader(dataset, **(settings | overrides))
 
 
@@ -56,12 +61,6 @@ def _prefetch(dataset: BakedDataset, batch_size: int, workers: int) -> int:
     height, width, channels = render_size(dataset._rows, dataset.augment)  # noqa: SLF001 - one of its own
     batches = batch_size * height * width * channels * torch.float32.itemsize * workers
     room = memory() * SHARE
-    if dataset.transform or not hasattr(os, "memfd_create"):
-        info = os.statvfs(SHM)
-        room = min(room, info.f_bavail * info.f_frsize)
-        if batches > room:
-            raise PrebakeError(
-                f"{SHM} has {int(room) >> 20} MB for batches of {workers} workers, {batches >> 20} MB at once: give it more "
-                "(docker run --shm-size=8g), or take smaller batches or fewer workers (num_workers=)"
-            )
+    if dataset.transform or not hasattr(os, "memfd_create"):  # through /dev/shm; workers look themselves whether there is room
+        room = min(room, free_shm())
     return int(max(1, min(4, room // batches)))

@@ -30,6 +30,14 @@ def shared(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return empty.view(shape)
 
 
+def free_shm() -> int:
+    """Bytes that are free there, or more than anybody needs where it is not."""
+    if not SHM.is_dir():
+        return 1 << 62
+    info = os.statvfs(SHM)
+    return info.f_bavail * info.f_frsize
+
+
 def check_room(nbytes: int) -> None:
     """Look whether each worker of the DataLoader could put a batch of so many bytes into /dev/shm now.
 
@@ -40,10 +48,9 @@ def check_room(nbytes: int) -> None:
         PrebakeError: there is none.
     """
     worker = get_worker_info()
-    if worker is None or not SHM.is_dir():
+    if worker is None:
         return
-    info = os.statvfs(SHM)
-    free, workers = info.f_bavail * info.f_frsize, worker.num_workers
+    free, workers = free_shm(), worker.num_workers
     if nbytes * workers > free:
         raise PrebakeError(
             f"{SHM} has {free >> 20} MB free, too little for a batch of {-(-nbytes >> 20)} MB in each of {workers} DataLoader workers: "
