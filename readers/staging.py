@@ -75,18 +75,19 @@ def _bring(target: Path, files: list[File], *, note: BinaryIO, deep: bool) -> No
     note.seek(0)
     ours = {name for line in note if line.endswith(b"]\n") for name in json.loads(line)}  # not what was being written when killed
     wrong = [file for file in files if not _same(target / file.name, file, deep)]
-    foreign = next((file.name for file in wrong if file.name not in ours and (target / file.name).exists()), None)
+    wanted = [file.name for file in files]
+    stale = [name for name in ours if name not in wanted and (target / name).exists()]
+    # A bake that is being changed is none: its manifest goes first.
+    change = [MANIFEST, *stale, *(file.name for file in wrong)] if wrong or stale else []
+    foreign = next((name for name in change if name not in ours and (target / name).exists()), None)
     if foreign is not None:
         raise PrebakeError(f"{printable(target / foreign)} is in the way and was not put there by stage(): remove it, or stage elsewhere")
-    wanted = [file.name for file in files]
-    stale = [name for name in ours if name not in wanted]
-    if wrong or stale:
+    if change:
         note.write(b"\n" + json.dumps(wanted).encode() + b"\n")
         note.flush()
-        for name in (MANIFEST, *stale, *(file.name for file in wrong)):  # what is being changed is no bake
-            if name in ours:
-                (target / name).unlink(missing_ok=True)
-                (target / (name + PARTIAL)).unlink(missing_ok=True)
+    for name in change:
+        (target / name).unlink(missing_ok=True)
+        (target / (name + PARTIAL)).unlink(missing_ok=True)
     needed = sum(file.nbytes for file in files if not (target / file.name).exists())
     free = shutil.disk_usage(target).free
     if needed > free:

@@ -76,6 +76,9 @@ def test_only_what_changed_is_copied_again(photos: Path, tmp_path: Path) -> None
     kept = {name for name, inode in _inodes(copy).items() if inodes.get(name) == inode}
     assert set(inodes) - kept == {str(first.relative_to(source)), str(second.relative_to(source))} - kept
     assert len(kept) >= len(inodes) - 2
+    inodes = _inodes(copy)
+    stage(source, tmp_path / "cache")
+    assert _inodes(copy) == inodes
     assert (tmp_path / "cache" / "other").is_dir()
 
 
@@ -83,10 +86,12 @@ def test_nothing_of_a_users_own_is_replaced(source: Path, tmp_path: Path) -> Non
     copy = stage(source, tmp_path / "cache")
     shutil.rmtree(tmp_path / "cache")
     copy.mkdir(parents=True)
-    (copy / MANIFEST).write_text("mine")
-    with pytest.raises(PrebakeError, match="in the way"):
-        stage(source, tmp_path / "cache")
-    assert _files(copy) == {MANIFEST: b"mine"}
+    for content in (b"mine", (source / MANIFEST).read_bytes()):  # even one like ours: it would make half a copy look whole
+        (copy / MANIFEST).write_bytes(content)
+        shutil.copystat(source / MANIFEST, copy / MANIFEST)
+        with pytest.raises(PrebakeError, match="in the way"):
+            stage(source, tmp_path / "cache")
+        assert _files(copy) == {MANIFEST: content}
 
 
 def test_deep_sees_what_size_and_time_do_not(source: Path, tmp_path: Path) -> None:
@@ -118,9 +123,16 @@ def test_a_damaged_source_makes_no_bake(source: Path, tmp_path: Path) -> None:
 def test_a_bake_made_anew_replaces_the_copy(source: Path, tmp_path: Path) -> None:
     copy = stage(source, tmp_path / "cache")
     manifest = read_manifest(source)
+    (source / "preview.png").write_bytes(b"to be removed")
+    stage(source, tmp_path / "cache")
+    (source / "preview.png").unlink()
     (source / MANIFEST).write_text(dataclasses.replace(manifest, order="source").to_json())
     assert stage(source, tmp_path / "cache") == copy
     assert read_manifest(copy).order == "source"
+    assert _files(copy) == _files(source)
+    inodes = _inodes(copy)
+    stage(source, tmp_path / "cache")
+    assert _inodes(copy) == inodes
 
 
 def test_room_is_looked_at_first(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
