@@ -17,6 +17,7 @@ from readers.augment import (
     RandomVerticalFlip,
 )
 from readers.dataset import BakedDataset
+from readers.feeding import torch_loader
 from readers.formats import Hdf5Dataset, LmdbDataset, MemmapDataset, TarDataset
 from readers.open import open_dataset
 
@@ -34,4 +35,5 @@ __all__ = [
     "RandomVerticalFlip",
     "TarDataset",
     "open_dataset",
+    "torch_loader",
 ]

@@ -48,8 +48,30 @@ class ShardError(PrebakeError):
         super().__init__(message, shard)
         self.message, self.shard = message, shard
 
+    @classmethod
+    def of(cls, path: Path, what: str, shard: int) -> ShardError:
+        """With the file's name."""
+        return cls(f"shard {printable(path)} {what}", shard)
+
     def __str__(self) -> str:
         return self.message
+
+
+def open_shard(path: Path, nbytes: int, shard: int) -> int:
+    """A descriptor of a shard's file, to be closed by the caller.
+
+    Raises:
+        ShardError: the file is missing, unreadable or not of `nbytes`.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise ShardError.of(path, f"cannot be opened: {error.strerror}; {REMEDY}", shard) from error
+    size = os.fstat(fd).st_size
+    if size != nbytes:
+        os.close(fd)
+        raise ShardError.of(path, f"has {size} bytes, its manifest says {nbytes}: cut short, or another file; {REMEDY}", shard)
+    return fd
 
 
 class Arena:
@@ -86,21 +108,13 @@ class Arena:
 
     def _map_shard(self, shard: int) -> None:
         path, nbytes = self._files[shard]
+        fd = open_shard(path, nbytes, shard)
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise ShardError(f"shard {printable(path)} cannot be opened: {error.strerror}; {REMEDY}", shard) from error
-        try:
-            size = os.fstat(fd).st_size
-            if size != nbytes:
-                raise ShardError(
-                    f"shard {printable(path)} has {size} bytes, its manifest says {nbytes}: cut short, or another file; {REMEDY}", shard
-                )
             if int(self.slots[shard]) + nbytes > self._nbytes:
                 raise AssertionError("a slot outside of the range")
             _map(self._base + int(self.slots[shard]), nbytes, protection=mmap.PROT_READ, flags=mmap.MAP_SHARED | MAP_FIXED, fd=fd)
         except OSError as error:
-            raise ShardError(f"shard {printable(path)} cannot be mapped: {error.strerror}", shard) from error
+            raise ShardError.of(path, f"cannot be mapped: {error.strerror}; with io='pread' it is read instead", shard) from error
         finally:
             os.close(fd)  # the map stays
         self._mapped[shard] = True

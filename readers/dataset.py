@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,8 +18,10 @@ from readers.gather import read_row
 from readers.options import check_names, checked
 from readers.picture import Transform, to_picture
 from readers.render import finish, render, render_size
+from readers.ring import recycled
 from readers.rows import Index, Rows
 from readers.samples import Sample, Samples, unbound
+from readers.shm import check_room, sample_nbytes
 
 
 class BakedDataset(Contents, Dataset[Any]):
@@ -43,6 +44,7 @@ class BakedDataset(Contents, Dataset[Any]):
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
         pixels: Literal["normalized", "unit", "uint8"] = "normalized",
+        io: str = "mmap",
     ) -> None:
         """Open a bake; no shard is touched yet.
 
@@ -57,11 +59,12 @@ class BakedDataset(Contents, Dataset[Any]):
             std: likewise.
             pixels: or not normalised at all: "unit", levels from 0 to 1; "uint8", the levels themselves (uint16 where those are baked).
                 These options do not touch what `transform` gets.
+            io: `mmap`; or `pread`, for network and FUSE file systems: an I/O error under a map kills the process, in a read it is told.
 
         Raises:
             PrebakeError: not a finished bake, one of another format, or an augment that makes no sense.
         """
-        super().__init__(Rows(Path(path).absolute()))
+        super().__init__(Rows(Path(path).absolute(), io))
         manifest = self._rows.manifest
         if self.FORMAT not in (None, manifest.format):
             right = class_for(manifest.format).__name__
@@ -69,14 +72,14 @@ class BakedDataset(Contents, Dataset[Any]):
         given = {"augment": augment, "transform": transform, "return_index": return_index, "dtype": dtype}
         self._options: dict[str, Any] = checked(given | {"mean": mean, "std": std, "pixels": pixels}, manifest)
 
-    def __getstate__(self) -> tuple[dict[str, Any], Path, str]:
+    def __getstate__(self) -> tuple[dict[str, Any], Path, str, str]:
         """What a pickle or a copy holds: no handle and no address; the bake is opened again."""
         own = {name: value for name, value in self.__dict__.items() if name not in ("_rows", "targets")}
-        return own, self._rows.folder, self._rows.manifest.plan
+        return own, self._rows.folder, self._rows.io, self._rows.manifest.plan
 
-    def __setstate__(self, state: tuple[dict[str, Any], Path, str]) -> None:
-        own, folder, plan = state
-        self.__dict__.update(own, _rows=Rows(folder))
+    def __setstate__(self, state: tuple[dict[str, Any], Path, str, str]) -> None:
+        own, folder, io, plan = state
+        self.__dict__.update(own, _rows=Rows(folder, io))
         if self._rows.manifest.plan != plan:
             raise PrebakeError(f"{printable(folder)} was baked anew since this data set was opened: open it again")
 
@@ -148,9 +151,11 @@ class BakedDataset(Contents, Dataset[Any]):
         """A batch at once, for torch's DataLoader and Subset: a list of samples around one ready batch."""
         own = type(self).__getitem__ is not BakedDataset.__getitem__  # a subclass says what a sample is
         if own or self._options["transform"] or not len(indices):
-            return [self[index] for index in indices]
+            samples = [self[index] for index in indices]
+            check_room(sample_nbytes(samples))  # torch's collate will ask for so much
+            return samples
         place = self._place(indices)
-        images = self._images(place, _shared if get_worker_info() else _private)
+        images = self._images(place, recycled if get_worker_info() else _private)
         columns = [torch.from_numpy(self._rows.targets(place))] if self._rows.labelled else []
         if self._options["return_index"]:
             columns.append(torch.tensor([range(len(self))[index] for index in indices], dtype=torch.int64, device="cpu"))
@@ -164,10 +169,3 @@ def class_for(format: str) -> type[BakedDataset]:
 
 def _private(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return torch.empty(shape, dtype=dtype, device="cpu")
-
-
-def _shared(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """In shared memory, as torch's own collate makes it in a DataLoader worker: the batch is not copied again."""
-    storage = torch.UntypedStorage._new_shared(math.prod(shape) * dtype.itemsize, device="cpu")  # type: ignore[no-untyped-call] # noqa: SLF001
-    empty: torch.Tensor = torch.empty(0, dtype=dtype, device="cpu").set_(storage)
-    return empty.view(shape)

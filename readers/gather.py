@@ -57,6 +57,9 @@ def _stored(rows: Rows, index: Index, box: Box) -> Iterator[torch.Tensor]:
     """A part of each row, as it is stored: (h, w, C), a look at mapped memory."""
     manifest = rows.manifest
     stored = STORED[manifest.dtype]
+    if rows.io == "pread":
+        yield from _read(rows, index, box)
+        return
     _, width, channels = manifest.shape
     item = manifest.row.itemsize
     starts = rows.addresses(index) + (box[0] * width + box[1]) * channels * item
@@ -69,6 +72,15 @@ def _stored(rows: Rows, index: Index, box: Box) -> Iterator[torch.Tensor]:
         pixels = torch.as_strided(source, shape, stride, start)
         # tiny rows inside LMDB's pages: bytes first, then a look at them as numbers
         yield pixels if aligned else pixels.clone(memory_format=torch.contiguous_format).view(stored)
+
+
+def _read(rows: Rows, index: Index, box: Box) -> Iterator[torch.Tensor]:
+    """The same by plain reads, of whole lines into memory that is used again for the next row."""
+    _, width, channels = rows.manifest.shape
+    top, left, height, wide = (np.broadcast_to(side, index.shape) for side in box)
+    shapes = zip(left.tolist(), height.tolist(), wide.tolist(), strict=True)
+    for lines, (start, high, across) in zip(rows.read_lines(index, top, height), shapes, strict=True):
+        yield lines.view(STORED[rows.manifest.dtype]).view(high, width, channels)[:, start : start + across]
 
 
 def _resized(rows: Rows, index: Index, boxes: Box, size: tuple[int, int]) -> Iterator[torch.Tensor]:

@@ -1,17 +1,20 @@
-"""From an index to the place of its row's bytes in the arena."""
+"""From an index to its row's bytes: their place in the arena, or read from the file."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from convert.errors import PrebakeError, printable
 from convert.manifest import Keys, Manifest, read_manifest
 from readers.arena import Arena, ShardError
+from readers.files import Files
 from readers.table import Table
 
 Index = npt.NDArray[np.int64]
@@ -22,13 +25,19 @@ NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy")
 class Rows:
     """A bake, opened: its manifest, labels, keys, and where each row is. No shard is touched before a row of it is asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, io: str = "mmap") -> None:
         """Open a bake.
+
+        Args:
+            folder: of the bake.
+            io: `mmap`; or `pread`: nothing is mapped, neither shards nor tables, and rows come from `read_lines`.
 
         Raises:
             PrebakeError: not a finished bake, or a file beside the shards is missing or of another size.
         """
-        self.folder = folder
+        if io not in ("mmap", "pread"):
+            raise PrebakeError(f"io={io!r}: it is 'mmap', or 'pread' for network and FUSE file systems")
+        self.folder, self.io = folder, io
         self.manifest: Manifest = read_manifest(folder)
         for file in self.manifest.files:
             if file.name in NEEDED:
@@ -42,10 +51,12 @@ class Rows:
         irregular = any(shard.count and shard.stride is None for shard in shards)
         self._offsets = self._table("offsets.npy", np.int64) if irregular else None
         self._targets = self._target_table()
-        self.keys = Keys.load(folder)
+        self.keys = Keys.load(folder, mapped=io == "mmap")
         if len(self.keys) != self.manifest.count:
             raise PrebakeError(f"{printable(folder)}: {len(self.keys)} keys for {self.manifest.count} rows: damaged, bake again")
-        self.arena = Arena([(folder / shard.name, shard.bytes) for shard in shards])
+        files = [(folder / shard.name, shard.bytes) for shard in shards]
+        self.arena = Arena(files if io == "mmap" else [])
+        self._files = Files(files)
 
     def _check_size(self, name: str, nbytes: int) -> None:
         path = self.folder / name
@@ -61,10 +72,10 @@ class Rows:
         return self._table("targets.npy", np.float32, target.width) if target.kind == "values" else self._table("targets.npy", np.int64)
 
     def _table(self, name: str, dtype: type[np.generic], *shape: int) -> npt.NDArray[Any]:
-        """A side file, mapped: for each row, an array of a shape."""
+        """A side file: for each row, an array of a shape."""
         path = self.folder / name
         try:
-            table = np.load(path, mmap_mode="r", allow_pickle=False)
+            table = np.load(path, mmap_mode="r" if self.io == "mmap" else None, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
         if table.dtype != dtype or table.shape != (self.manifest.count, *shape):
@@ -122,6 +133,34 @@ class Rows:
         Raises:
             PrebakeError: a shard vanished or was cut; an offset lies outside of its shard. Names shard, key and index.
         """
+        shard, offset = self._places(index)
+        try:
+            self.arena.ensure(shard)
+        except ShardError as error:
+            raise self._named(error, int(index[(shard == error.shard).argmax()])) from error
+        return np.asarray(self.arena.slots[shard] + offset)
+
+    def read_lines(self, index: Index, first: Index, count: Index) -> Iterator[torch.Tensor]:
+        """Lines of one row after the other, `count` from `first`, by plain reads: bytes, flat, to be used before the next is asked for.
+
+        Raises:
+            PrebakeError: as `addresses`; or a read failed.
+        """
+        line = self.manifest.row_nbytes // self.manifest.shape[0]
+        shard, offset = self._places(index)
+        scratch = torch.empty(int(count.max(initial=0)) * line, dtype=torch.uint8, device="cpu")
+        for i, number, start, lines in zip(*(a.tolist() for a in (index, shard, offset + first * line, count)), strict=True):
+            try:
+                self._files.read(number, start, scratch[: lines * line])
+            except ShardError as error:
+                raise self._named(error, i) from error
+            yield scratch[: lines * line]
+
+    def _named(self, error: ShardError, index: int) -> PrebakeError:
+        return PrebakeError(f"{error} (key {printable(self.keys[index])}, index {index})")
+
+    def _places(self, index: Index) -> tuple[Index, Index]:
+        """Number and offset in bytes: which shards rows are in, and where."""
         shard = np.searchsorted(self.starts, index, side="right") - 1
         offset = self._first[shard] + (index - self.starts[shard]) * self._stride[shard] if self._offsets is None else self._offsets[index]
         outside = (offset < 0) | (offset > self._bytes[shard] - self.manifest.row_nbytes)
@@ -131,9 +170,4 @@ class Rows:
             raise PrebakeError(
                 f"offsets.npy points outside of shard {name} (key {printable(self.keys[i])}, index {i}): damaged, bake again"
             )
-        try:
-            self.arena.ensure(shard)
-        except ShardError as error:
-            i = int(index[(shard == error.shard).argmax()])
-            raise PrebakeError(f"{error} (key {printable(self.keys[i])}, index {i})") from error
-        return np.asarray(self.arena.slots[shard] + offset)
+        return shard, offset

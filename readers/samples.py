@@ -45,3 +45,14 @@ def collate_samples(batch: Sequence[Sample], *, collate_fn_map: Any = None) -> l
 
 
 default_collate_fn_map[Sample] = collate_samples
+_stack = default_collate_fn_map[torch.Tensor]
+
+
+def collate_images(batch: Sequence[torch.Tensor], *, collate_fn_map: Any = None) -> Any:
+    """The same for images alone; all other tensors are stacked, as before."""
+    if isinstance(batch, Samples) and batch.untouched:
+        return batch.batch[0]
+    return _stack(batch, collate_fn_map=collate_fn_map)
+
+
+default_collate_fn_map[torch.Tensor] = collate_images

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 import make_sample  # noqa: E402 - beside this file
 import measure_convert  # noqa: E402
-import measure_readers  # noqa: E402
+import measure_feed  # noqa: E402
 import measure_scan  # noqa: E402
 import measure_start  # noqa: E402
 
@@ -26,7 +26,7 @@ from convert.machine import cores, free_disk  # noqa: E402
 LIMITS = {
     "convert_vs_decode": ("at least", 0.70),
     "second_look_share": ("under", 0.01),
-    "dataset_vs_naive": ("at least", 1.0),
+    "dataloader_vs_naive": ("at least", 4.0),
     "help_s": ("under", 0.3),
     "open_million_s": ("under", 0.5),
     "scan_files_per_s": ("at least", 100_000),
@@ -45,7 +45,7 @@ def _measure(pictures: Path, work: Path, rounds: int) -> dict[str, Any]:
     found: dict[str, Any] = {"start": measure_start.measure(work, rounds), "convert": measure_convert.measure(pictures, work, rounds)}
     found["scan"] = measure_scan.measure(work, rounds)
     measure_convert.bake(work / "links", work / "baked", "memmap", cores())
-    found["readers"] = measure_readers.measure(work / "baked", rounds)
+    found["feed"] = measure_feed.measure(work / "baked", rounds)
     found["machine"] = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
@@ -63,7 +63,7 @@ def _table(found: dict[str, Any]) -> str:
     lines += [f"  {name + ' / decode':<32}{ratio:>10.3f}" for name, ratio in flat["convert_vs_decode_by_format"].items()]
     lines += [
         f"  {name + ', pictures/s':<32}{rate:>10.0f}"
-        for part in ("convert", "readers")
+        for part in ("convert", "feed")
         for name, rate in found[part]["pictures_per_s"].items()
     ]
     simd = flat["pillow_simd"]

@@ -36,16 +36,16 @@ class Keys(Sequence[str]):
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Keys:
-        """Map `keys.bin` and `keys.npy` of a folder.
+    def load(cls, folder: str | os.PathLike[str], *, mapped: bool = True) -> Keys:
+        """Map `keys.bin` and `keys.npy` of a folder, or read them.
 
         Raises:
             PrebakeError: they are missing, or are not what `save` writes.
         """
         path = Path(folder, "keys.bin")
         try:
-            offsets = np.load(Path(folder, "keys.npy"), mmap_mode="r", allow_pickle=False)
-            blob = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
+            offsets = np.load(Path(folder, "keys.npy"), mmap_mode="r" if mapped else None, allow_pickle=False)
+            blob = np.memmap(path, np.uint8, "r") if mapped and path.stat().st_size else np.fromfile(path, np.uint8)
         except (OSError, ValueError, EOFError) as error:
             raise PrebakeError(f"{printable(path)} and keys.npy cannot be read: {printable(error)}") from error
         whole = offsets.dtype == np.int64 and offsets.ndim == 1 and offsets.size and offsets[0] == 0 and offsets[-1] == blob.size
