@@ -46,7 +46,8 @@ def test_every_level_is_what_torchvision_makes_of_it(kind: str, shift: int, tmp_
     path = made(tmp_path, levels, kind.split()[-1], shift=shift)
     right = unit(levels)
     mean, std = (numbers[:channels] for numbers in OTHER)
-    for dtype, atol in ((torch.float32, 1e-6), (torch.float64, 1e-6), (torch.float16, 4e-3)):
+    half = [] if kind.endswith("uint16") else [(torch.float16, 4e-3)]  # refused for 16-bit levels
+    for dtype, atol in ((torch.float32, 1e-6), (torch.float64, 1e-6), *half):
         other = open_dataset(path, mean=mean, std=std, dtype=dtype)
         torch.testing.assert_close(images(other), vision.normalize(right, list(mean), list(std)).to(dtype), atol=atol, rtol=0)
         plain = images(open_dataset(path, pixels="unit", dtype=dtype))
