@@ -10,6 +10,7 @@ except ModuleNotFoundError as error:
 from readers.augment import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip
 from readers.dataset import BakedDataset
 from readers.formats import Hdf5Dataset, LmdbDataset, MemmapDataset, TarDataset
+from readers.loader import Loader
 from readers.open import open_dataset
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "CenterCrop",
     "Hdf5Dataset",
     "LmdbDataset",
+    "Loader",
     "MemmapDataset",
     "RandomCrop",
     "RandomHorizontalFlip",

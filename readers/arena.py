@@ -25,6 +25,8 @@ from convert.errors import PrebakeError, printable
 PROT_NONE = 0
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
+WILL_NEED, NEAR = 3, 1 << 16
+"""MADV_WILLNEED; ranges that are so near to each other, in bytes, are asked for as one."""
 REMEDY = "copy the whole bake again, or bake again with --overwrite"
 FAILED = ctypes.c_void_p(-1).value
 
@@ -32,6 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def _map(address: int | None, nbytes: int, *, protection: int, flags: int, fd: int = -1) -> int:
@@ -39,6 +42,10 @@ def _map(address: int | None, nbytes: int, *, protection: int, flags: int, fd: i
     if got is None or got == FAILED:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return int(got)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 class ShardError(PrebakeError):
@@ -62,6 +69,7 @@ class Arena:
         """Where each file begins in the range, in bytes; the last number is the range's length."""
         self._files = list(files)
         self._mapped = np.zeros(len(files), bool)
+        self._seen: dict[int, tuple[int, int, int]] = {}
         self._nbytes = max(int(self.slots[-1]), mmap.PAGESIZE)
         try:
             self._base = _map(None, self._nbytes, protection=PROT_NONE, flags=RESERVE)
@@ -91,7 +99,8 @@ class Arena:
         except OSError as error:
             raise ShardError(f"shard {printable(path)} cannot be opened: {error.strerror}; {REMEDY}", shard) from error
         try:
-            size = os.fstat(fd).st_size
+            status = os.fstat(fd)
+            size = status.st_size
             if size != nbytes:
                 raise ShardError(
                     f"shard {printable(path)} has {size} bytes, its manifest says {nbytes}: cut short, or another file; {REMEDY}", shard
@@ -103,7 +112,27 @@ class Arena:
             raise ShardError(f"shard {printable(path)} cannot be mapped: {error.strerror}", shard) from error
         finally:
             os.close(fd)  # the map stays
+        self._seen[shard] = _identity(status)
         self._mapped[shard] = True
+
+    def forget_changed(self) -> None:
+        """Shards whose file is another one by now, or is gone, are mapped anew, and checked, before they are used again."""
+        for shard, seen in list(self._seen.items()):
+            try:
+                same = _identity(self._files[shard][0].stat()) == seen
+            except OSError:
+                same = False
+            if not same:
+                self._mapped[shard] = False
+
+    def will_need(self, starts: npt.NDArray[np.int64], nbytes: int) -> None:
+        """Ask the kernel to read `nbytes` from each start (B,), in shards that are mapped; does not wait for them."""
+        starts = np.sort(starts)
+        apart = np.flatnonzero(np.diff(starts) > nbytes + NEAR)
+        firsts = starts[np.append(0, apart + 1)] // mmap.PAGESIZE * mmap.PAGESIZE
+        ends = starts[np.append(apart, len(starts) - 1)] + nbytes
+        for first, length in zip(firsts.tolist(), (ends - firsts).tolist(), strict=True):
+            _libc.madvise(self._base + first, length, WILL_NEED)  # advice: nothing is lost where it is not taken
 
     def view(self, dtype: torch.dtype) -> torch.Tensor:
         """The whole range as a flat tensor, to be used at once and not kept: it does not keep the arena alive.

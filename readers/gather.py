@@ -10,6 +10,7 @@ import torch
 from convert.manifest import Manifest
 from readers.augment import Window
 from readers.rows import Index, Rows
+from readers.windows import copy_windows
 
 STORED = {"float16": torch.float16, "float32": torch.float32, "uint8": torch.uint8, "uint16": torch.uint16}
 
@@ -48,6 +49,9 @@ def gather(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> None:
     shape = (window.height, window.width, channels * item // unit)
     stride = (width * channels * item // unit, channels * item // unit, 1)
     flips = [tuple(dim for dim, on in ((1, rows_too), (2, columns)) if on) for rows_too, columns in _flips(window)]
+    if aligned and normalise is None:
+        copy_windows(source, starts // item, stride[0], flips=[tuple(dim - 1 for dim in flip) for flip in flips], out=out)
+        return
     for start, flip, image in zip((starts // unit).tolist(), flips, out.unbind(0), strict=True):
         pixels = torch.as_strided(source, shape, stride, start)
         if not aligned:  # tiny rows inside LMDB's pages: bytes first, then a look at them as numbers
