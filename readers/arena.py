@@ -25,8 +25,8 @@ from convert.errors import PrebakeError, printable
 PROT_NONE = 0
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
-WILL_NEED, NEAR = 3, 1 << 16
-"""MADV_WILLNEED; ranges that are so near to each other, in bytes, are asked for as one."""
+WILL_NEED, PIECE = 3, 1 << 17
+"""MADV_WILLNEED, and bytes of one call: Linux reads no more than a disk's read-ahead for each, 128 KiB unless it was changed."""
 REMEDY = "copy the whole bake again, or bake again with --overwrite"
 FAILED = ctypes.c_void_p(-1).value
 
@@ -128,11 +128,9 @@ class Arena:
     def will_need(self, starts: npt.NDArray[np.int64], nbytes: int) -> None:
         """Ask the kernel to read `nbytes` from each start (B,), in shards that are mapped; does not wait for them."""
         starts = np.sort(starts)
-        apart = np.flatnonzero(np.diff(starts) > nbytes + NEAR)
-        firsts = starts[np.append(0, apart + 1)] // mmap.PAGESIZE * mmap.PAGESIZE
-        ends = starts[np.append(apart, len(starts) - 1)] + nbytes
-        for first, length in zip(firsts.tolist(), (ends - firsts).tolist(), strict=True):
-            _libc.madvise(self._base + first, length, WILL_NEED)  # advice: nothing is lost where it is not taken
+        for first, end in zip((starts // mmap.PAGESIZE * mmap.PAGESIZE).tolist(), (starts + nbytes).tolist(), strict=True):
+            for piece in range(first, end, PIECE):
+                _libc.madvise(self._base + piece, min(PIECE, end - piece), WILL_NEED)  # advice: nothing is lost where it is not taken
 
     def view(self, dtype: torch.dtype) -> torch.Tensor:
         """The whole range as a flat tensor, to be used at once and not kept: it does not keep the arena alive.

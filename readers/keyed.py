@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 GOLDEN = 0x9E3779B97F4A7C15
 MASK = (1 << 64) - 1
-ROUNDS = 6
+ROUNDS = 8
+LEAST_BITS = 8
+"""With fewer bits or rounds, permutations of a handful of things are not all as likely."""
 
 Bits = npt.NDArray[np.uint64]
 
@@ -36,7 +38,7 @@ def permute(position: npt.NDArray[np.int64], count: int, key: int) -> npt.NDArra
     A balanced Feistel network over the next even number of bits; what falls outside of the range walks on until it is inside (cycle
     walking: Black and Rogaway, 2002).
     """
-    half = (max(2, (count - 1).bit_length()) + 1) // 2
+    half = (max(LEAST_BITS, (count - 1).bit_length()) + 1) // 2
     shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
     keys = [np.uint64((key + number * GOLDEN) & MASK) for number in range(ROUNDS)]
     x = position.astype(np.uint64)

@@ -90,7 +90,7 @@ class Loader:
         manifest, count, stored = fill.rows.manifest, self._selection.count, self._selection.stored
         staging = staging_for(device, manifest, dtype=dtype, memory_format=memory_format)
         self._batches = Batches(fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, keep=prefetch + 2)
-        drawn = checked_weights(weights, self._selection.labels() if weights == "balanced" else None, count)
+        drawn = checked_weights(weights, self._selection.labels, count)
         self._order = Order(kind, count, seed=seed, row_nbytes=manifest.row_nbytes, stored=stored, weights=drawn)
         self._identity = Identity.of(manifest.plan, self._order.kind, seed=seed, count=count, indices=stored, weights=drawn)
         even = kind != "sequential" or drawn is not None

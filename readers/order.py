@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -88,7 +88,7 @@ def kind_of(order: str | None, shuffle: bool) -> Kind:
     raise PrebakeError(f"order={order!r}: choose one of {', '.join(KINDS)}")
 
 
-def checked_weights(weights: str | Sequence[float] | npt.NDArray[Any] | None, labels: Index | None, count: int) -> Any:
+def checked_weights(weights: str | Sequence[float] | npt.NDArray[Any] | None, labels: Callable[[], Index | None], count: int) -> Any:
     """Weights (N,), float64, from a user's; "balanced" makes every class that is there as likely as another; None stays None.
 
     Raises:
@@ -97,9 +97,10 @@ def checked_weights(weights: str | Sequence[float] | npt.NDArray[Any] | None, la
     if weights is None:
         return None
     if isinstance(weights, str):
-        if weights != "balanced" or labels is None:
+        found = labels() if weights == "balanced" else None
+        if found is None:
             raise PrebakeError(f'weights={weights!r}: give "balanced", for pictures with labels, or {count} numbers')
-        return 1 / np.bincount(labels)[labels]
+        return 1 / np.bincount(found)[found]
     try:
         numbers = np.array(weights, np.float64)
     except (TypeError, ValueError):
