@@ -1,4 +1,4 @@
-"""A Loader's life: memory and threads are given back, errors come at the right batch, and nothing of the user's is changed."""
+"""A Loader's life: threads end, children begin anew, and nothing of the user's settings is changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gc
 import multiprocessing
 import os
 import random
-import shutil
 import subprocess
 import sys
 import threading
@@ -18,13 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import bake
 from launch import ROOT
 from processes import wait_for
 
 from convert.errors import PrebakeError
-from readers import Loader, RandomCrop, RandomHorizontalFlip, open_dataset
-from readers.buffers import Buffers
+from readers import Loader, RandomCrop, open_dataset
 
 
 def running() -> int:
@@ -34,57 +31,6 @@ def running() -> int:
 def ended() -> None:
     gc.collect()
     wait_for(lambda: running() == 0, 20)
-
-
-def test_a_kept_batch_is_never_overwritten(baked: Path) -> None:
-    dataset = open_dataset(baked, augment=[RandomCrop(40), RandomHorizontalFlip()])
-    loader = Loader(dataset, 4, shuffle=True, prefetch=2)
-    kept = [(images[1:3], images[1:3].clone()) for _ in range(4) for images, _ in loader]  # a view alone is kept
-    rows = [image[0] for images, _ in loader for image in images.unbind(0)]
-    copies = [row.clone() for row in rows]
-    for _ in range(3):
-        for images, _ in loader:
-            images.zero_()
-    assert all(torch.equal(images, copy) for images, copy in kept)
-    assert all(torch.equal(row, copy) for row, copy in zip(rows, copies, strict=True))
-
-
-def test_buffers_are_used_again_and_the_spare_ones_given_back() -> None:
-    buffers = Buffers(100, keep=2)
-    first = buffers.lease()
-    place, view = first.data_ptr(), first[10:20].view(torch.float16)
-    del first
-    assert buffers.lease().data_ptr() != place
-    del view
-    kept = [buffers.lease() for _ in range(5)]
-    assert place in {lease.data_ptr() for lease in kept}
-    assert len({lease.data_ptr() for lease in kept}) == 5
-    freed = {lease.data_ptr() for lease in kept}
-    kept.clear()
-    assert buffers.lease().data_ptr() in freed
-    assert len(buffers._free) == 2  # noqa: SLF001
-
-
-def test_a_lease_outlives_its_pool() -> None:
-    buffers = Buffers(1 << 20, keep=1)
-    lease = buffers.lease().fill_(7)
-    del buffers
-    gc.collect()
-    assert int(lease.min()) == 7
-
-
-def test_memory_stays_flat(baked: Path) -> None:
-    loader = Loader(open_dataset(baked), 4, prefetch=3)
-    places = {images.data_ptr() for _ in range(20) for images, _ in loader}
-    assert len(places) <= 3 + 2 + 1
-
-
-def test_in_place_changes_never_reach_the_file(baked: Path) -> None:
-    before = {path.name: path.read_bytes() for path in baked.iterdir()}
-    for images, labels in Loader(open_dataset(baked), 4, dtype=torch.float16):
-        images.add_(1)
-        labels.zero_()
-    assert {path.name: path.read_bytes() for path in baked.iterdir()} == before
 
 
 def broken_out_of(loader: Loader) -> None:
@@ -192,53 +138,6 @@ def test_the_users_generators_stay(baked: Path) -> None:
     seed()
     used_up(Loader(open_dataset(baked, augment=[RandomCrop(40)]), 4, shuffle=True))
     assert draws() == expected
-
-
-@pytest.mark.parametrize("cut", [False, True])
-def test_a_lost_shard_is_named_at_its_batch(baked: Path, tmp_path: Path, cut: bool) -> None:
-    copy = shutil.copytree(baked, tmp_path / "copy")
-    dataset = open_dataset(copy)
-    shard = sorted(copy.glob("shard-*"))[1]
-    first = dataset._rows.manifest.shards[0].count  # noqa: SLF001
-    if cut:
-        os.truncate(shard, shard.stat().st_size - 4096)
-    else:
-        shard.unlink()
-    loader = Loader(dataset, 2, prefetch=8)
-    iterator = iter(loader)
-    for _ in range(first // 2):
-        next(iterator)
-    with pytest.raises(PrebakeError, match=rf"{shard.name}.*key {dataset.key(first)[:3]}.*index {first}"):
-        next(iterator)
-    ended()
-    with pytest.raises(StopIteration):
-        next(iterator)
-    assert loader.state_dict()["samples"] == first // 2 * 2
-
-
-def test_a_shard_that_is_lost_between_epochs_is_named(baked: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(baked, tmp_path / "copy")
-    loader = Loader(open_dataset(copy), 4)
-    used_up(loader)
-    shard = sorted(copy.glob("shard-*"))[2]
-    data = shard.read_bytes()
-    shard.unlink()
-    with pytest.raises(PrebakeError, match=shard.name):
-        used_up(loader)
-    shard.write_bytes(data)
-    used_up(loader)
-
-
-def test_a_label_of_no_class_is_named(photos: Path, tmp_path: Path) -> None:
-    bake(photos, tmp_path / "out", size=(16, 16))
-    labels = np.load(tmp_path / "out" / "targets.npy")
-    labels[9] = 77
-    np.save(tmp_path / "out" / "targets.npy", labels)
-    iterator = iter(Loader(open_dataset(tmp_path / "out"), 4))
-    next(iterator), next(iterator)
-    with pytest.raises(PrebakeError, match=r"label 77.*index 9"):
-        next(iterator)
-    ended()
 
 
 def _child(loader: Loader, iterator: Any, expected: list[torch.Tensor], queue: Any) -> None:
