@@ -19,6 +19,7 @@ from readers.augment import (
 from readers.dataset import BakedDataset
 from readers.feeding import torch_loader
 from readers.formats import Hdf5Dataset, LmdbDataset, MemmapDataset, TarDataset
+from readers.loader import Loader
 from readers.open import open_dataset
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Hdf5Dataset",
     "InPixels",
     "LmdbDataset",
+    "Loader",
     "MemmapDataset",
     "RandomCrop",
     "RandomErasing",

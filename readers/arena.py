@@ -25,6 +25,8 @@ from convert.errors import PrebakeError, printable
 PROT_NONE = 0
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
+WILL_NEED, PIECE = 3, 1 << 17
+"""MADV_WILLNEED, and bytes of one call: Linux reads no more than a disk's read-ahead for each, 128 KiB unless it was changed."""
 REMEDY = "copy the whole bake again, or bake again with --overwrite"
 FAILED = ctypes.c_void_p(-1).value
 
@@ -32,6 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def _map(address: int | None, nbytes: int, *, protection: int, flags: int, fd: int = -1) -> int:
@@ -39,6 +42,10 @@ def _map(address: int | None, nbytes: int, *, protection: int, flags: int, fd: i
     if got is None or got == FAILED:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return int(got)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 class ShardError(PrebakeError):
@@ -84,6 +91,7 @@ class Arena:
         """Where each file begins in the range, in bytes; the last number is the range's length."""
         self._files = list(files)
         self._mapped = np.zeros(len(files), bool)
+        self._seen: dict[int, tuple[int, int, int]] = {}
         self._nbytes = max(int(self.slots[-1]), mmap.PAGESIZE)
         try:
             self._base = _map(None, self._nbytes, protection=PROT_NONE, flags=RESERVE)
@@ -110,6 +118,7 @@ class Arena:
         path, nbytes = self._files[shard]
         fd = open_shard(path, nbytes, shard)
         try:
+            identity = _identity(os.fstat(fd))
             if int(self.slots[shard]) + nbytes > self._nbytes:
                 raise AssertionError("a slot outside of the range")
             _map(self._base + int(self.slots[shard]), nbytes, protection=mmap.PROT_READ, flags=mmap.MAP_SHARED | MAP_FIXED, fd=fd)
@@ -117,7 +126,25 @@ class Arena:
             raise ShardError.of(path, f"cannot be mapped: {error.strerror}; with io='pread' it is read instead", shard) from error
         finally:
             os.close(fd)  # the map stays
+        self._seen[shard] = identity
         self._mapped[shard] = True
+
+    def forget_changed(self) -> None:
+        """Shards whose file is another one by now, or is gone, are mapped anew, and checked, before they are used again."""
+        for shard, seen in list(self._seen.items()):
+            try:
+                same = _identity(self._files[shard][0].stat()) == seen
+            except OSError:
+                same = False
+            if not same:
+                self._mapped[shard] = False
+
+    def will_need(self, starts: npt.NDArray[np.int64], nbytes: int) -> None:
+        """Ask the kernel to read `nbytes` from each start (B,), in shards that are mapped; does not wait for them."""
+        starts = np.sort(starts)
+        for first, end in zip((starts // mmap.PAGESIZE * mmap.PAGESIZE).tolist(), (starts + nbytes).tolist(), strict=True):
+            for piece in range(first, end, PIECE):
+                _libc.madvise(self._base + piece, min(PIECE, end - piece), WILL_NEED)  # advice: nothing is lost where it is not taken
 
     def view(self, dtype: torch.dtype) -> torch.Tensor:
         """The whole range as a flat tensor, to be used at once and not kept: it does not keep the arena alive.

@@ -98,12 +98,22 @@ class Contents:
 
     def subset(self, indices: Sequence[int] | npt.NDArray[Any]) -> Self:
         """Some of the rows, in the order given; a boolean mask works too."""
+        chosen = self.numbers(indices)
+        return self._view(chosen if self._index is None else self._index[chosen])
+
+    def numbers(self, indices: Sequence[int] | npt.NDArray[Any]) -> Index:
+        """Indices, or a mask, as indices that are not negative (B,), int64.
+
+        Raises:
+            IndexError: one is outside of the data set.
+            PrebakeError: a mask is not as long as the data set.
+        """
         chosen = np.asarray(indices)
         if chosen.dtype == bool:
             if chosen.shape != (len(self),):
                 raise PrebakeError(f"a mask for this data set has {len(self)} entries, not {chosen.shape}")
-            chosen = np.flatnonzero(chosen)
-        return self._view(self._place(chosen))
+            return np.flatnonzero(chosen)
+        return self._inside(chosen)
 
     def where(self, expression: str) -> Self:
         """The rows for which an expression over columns is true, such as `fold != 0 and sex in ('f', 'x')`.
@@ -154,13 +164,17 @@ class Contents:
 
     def _place(self, indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
         """Rows of the bake, for indices of this data set, which may be negative."""
+        index = self._inside(indices)
+        return index if self._index is None else self._index[index]
+
+    def _inside(self, indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
+        """Indices that are not negative any more."""
         count = len(self)
         index = _whole(indices)
         outside = (index < -count) | (index >= count)
         if outside.any():
             raise IndexError(f"index {index[outside.argmax()]} is outside of a data set of {count} pictures")
-        index = np.where(index < 0, index + count, index)
-        return index if self._index is None else self._index[index]
+        return np.where(index < 0, index + count, index)
 
 
 def _whole(indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:

@@ -15,6 +15,7 @@ from readers.levels import Conversion, Levels
 from readers.picture import to_picture
 from readers.rows import Index, Rows
 from readers.values import STORED, Values, baked_values
+from readers.windows import copy_windows
 
 
 def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: torch.Tensor) -> None:
@@ -26,6 +27,8 @@ def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: tor
     seen, places = window.seen()
     convert = Conversion(rows.manifest, values, out, levels=window.boxes is not None)
     if window.boxes is None:
+        if places is None and convert.plain and _copied(rows, index, window, out):
+            return
         pictures = _stored(rows, index, seen)
     else:
         pictures = map(_cut, _resized(rows, index, window.boxes, window.source), *seen[:2], *map(_each, seen[2:]))
@@ -37,6 +40,21 @@ def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: tor
             image.copy_(pixels)
         else:
             convert(image, pixels, place)
+
+
+def _copied(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> bool:
+    """Copy windows as they are, in few calls; False where their rows are no aligned numbers in mapped memory."""
+    _, width, channels = rows.manifest.shape
+    item = rows.manifest.row.itemsize
+    if rows.io == "pread":
+        return False
+    starts = rows.addresses(index) + (window.top * width + window.left) * channels * item
+    if (starts % item).any():
+        return False
+    source = rows.arena.view(STORED[rows.manifest.dtype])
+    flips = [tuple(axis - 1 for axis in flip) for flip in _flips(window)]
+    copy_windows(source, starts // item, width * channels, flips=flips, out=out)
+    return True
 
 
 def _flips(window: Window) -> list[tuple[int, ...]]:

@@ -16,7 +16,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST, Manifest, read_manifest
 from readers.arena import open_shard
-from readers.ranks import place
+from readers.ranks import find_ranks
 from readers.tars import read_tar, to_sample
 
 Known = tuple[str, int | None]
@@ -58,7 +58,7 @@ class Stream(IterableDataset[Any]):
         """
         super().__init__()
         self._shuffle, self._buffer, self._seed = shuffle, buffer, seed
-        self._place = None if rank is None and world_size is None else place(rank, world_size)
+        self._place = None if rank is None and world_size is None else find_ranks(rank, world_size)
         self._epoch = torch.zeros((), dtype=torch.int64, device="cpu")
         self._epoch.share_memory_()  # type: ignore[no-untyped-call] # workers that persist see it change
         self._manifest: Manifest | None = None
@@ -104,7 +104,7 @@ class Stream(IterableDataset[Any]):
         return self.__dict__ | ({"_place": self._ranks()} if known else {})
 
     def _ranks(self) -> tuple[int, int]:
-        return self._place or place(None, None)
+        return self._place or find_ranks(None, None)
 
     def _dealt(self, rank: int, ranks: int) -> list[Known]:
         """The shards of a rank, in the order of this epoch."""

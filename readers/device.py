@@ -1,0 +1,129 @@
+"""The way of a batch to a device: over in the stored type, then cast, normalised and flipped there, beside the user's own work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+
+from convert.errors import PrebakeError
+from readers.augment.device import resize_boxes_on_device
+from readers.fill import Fill, Later
+from readers.values import STORED, baked_values
+
+Finish = Callable[[torch.Tensor], torch.Tensor]
+"""Does to a batch on the device what needs all of it."""
+
+
+class Sent(NamedTuple):
+    """A batch on its way: its tensors, and what says that they are ready."""
+
+    tensors: list[torch.Tensor]
+    event: Any
+
+
+class Staging:
+    """Sends batches to a device on a stream of its own. On a CPU there are no streams, and everything is done at once."""
+
+    def __init__(self, device: torch.device, fill: Fill, *, dtype: torch.dtype, memory_format: torch.memory_format) -> None:
+        """For batches of a data set, to become `dtype` there; or whole levels, where those are asked for."""
+        self._device, self._dtype, self._format = device, fill.levels or dtype, memory_format
+        self._manifest, self._values, self._size = fill.rows.manifest, fill.values, fill.size[:2]
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+        self._affine: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def type_for(self, plain: bool) -> torch.dtype:
+        """In which type pictures go over: the smaller one of the stored and the wanted; the wanted one where steps work on values.
+
+        So too where normalised numbers are stored that are not the values that are asked for: only the way through levels is exact.
+        """
+        stored = STORED[self._manifest.dtype]
+        same = not self._manifest.normalized or self._values == baked_values(self._manifest)
+        return stored if plain and same and stored != torch.uint16 and stored.itemsize < self._dtype.itemsize else self._dtype
+
+    def host(self, nbytes: int) -> torch.Tensor:
+        """Memory (nbytes,) that the device can copy from meanwhile. torch takes it back when nobody has it and its copies are done."""
+        return torch.empty(nbytes, dtype=torch.uint8, device="cpu", pin_memory=self._stream is not None)
+
+    def send(self, images: torch.Tensor, later: Later | None, columns: Sequence[torch.Tensor], *, finish: Finish) -> Sent:
+        """Begin to send a batch (B, C, h, w) and what comes with it; what was left for later, and `finish`, is done on the device."""
+        with self._beside():
+            made = finish(self._made(self._over(images), later))
+            sent = [made.contiguous(memory_format=self._format), *(self._over(self._pinned(column)) for column in columns)]
+            event = None
+            if self._stream is not None:
+                event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+                event.record(self._stream)
+        return Sent(sent, event)
+
+    def receive(self, sent: Sent) -> list[torch.Tensor]:
+        """A batch for the caller's stream: its next work waits for it, the caller does not; its memory stays until that work is done."""
+        if self._stream is not None:
+            current = torch.cuda.current_stream(self._device)
+            current.wait_event(sent.event)
+            for tensor in sent.tensors:
+                tensor.record_stream(current)
+        return sent.tensors
+
+    def _beside(self) -> AbstractContextManager[Any]:
+        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
+
+    def _pinned(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if self._stream is None else tensor.pin_memory()
+
+    def _over(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self._device, non_blocking=True)
+
+    def _made(self, images: torch.Tensor, later: Later | None) -> torch.Tensor:
+        """Boxes resized, cast, normalised and flipped: float values, or whole levels where those are asked for."""
+        levels = not images.dtype.is_floating_point
+        if later is not None and later.boxes is not None:
+            boxes = self._over(self._pinned(torch.from_numpy(later.boxes.T.copy())))
+            images = resize_boxes_on_device(images.float(), boxes, self._size)
+        if not self._dtype.is_floating_point:
+            images = images.round().to(self._dtype) if images.dtype.is_floating_point else images
+        elif levels:
+            scale, shift = self._statistics()
+            images = torch.addcmul(shift, images.float(), scale).to(self._dtype)
+        else:
+            images = images.to(self._dtype)
+        for axis, chosen in () if later is None else ((2, later.flips[0]), (3, later.flips[1])):
+            if chosen.any():
+                where = self._over(self._pinned(torch.from_numpy(chosen.copy()))).view(-1, 1, 1, 1)
+                images = torch.where(where, images.flip(axis), images)
+        return images
+
+    def _statistics(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scale and shift (C, 1, 1), float32, that make values of levels."""
+        if self._affine is None:
+            mean, std = (torch.tensor(numbers, dtype=torch.float64, device="cpu") for numbers in self._values)
+            scale, shift = 1 / (255 * std), -mean / std
+            self._affine = self._over(scale.float().view(-1, 1, 1)), self._over(shift.float().view(-1, 1, 1))
+        return self._affine
+
+
+def staging_for(
+    device: torch.device | str | int | None, fill: Fill, *, dtype: torch.dtype, memory_format: torch.memory_format
+) -> Staging | None:
+    """The way to a device, or None for the CPU, where batches are made.
+
+    Raises:
+        PrebakeError: no such device, or one of another kind.
+    """
+    if device is None:
+        return None
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise PrebakeError(f"device={device!r}: torch knows no such device") from error
+    if found.type == "cpu":
+        return None
+    if found.type != "cuda":
+        raise PrebakeError(f'device="{found}": Loader sends batches to CUDA devices; for others, call .to(device) on each batch')
+    if not torch.cuda.is_available() or (found.index or 0) >= torch.cuda.device_count():
+        raise PrebakeError(f'device="{found}": torch sees no such GPU here')
+    if found.index is None:
+        found = torch.device("cuda", torch.cuda.current_device())
+    return Staging(found, fill, dtype=dtype, memory_format=memory_format)

@@ -1,0 +1,44 @@
+"""Copies windows of mapped rows into a batch in few calls: a thread that copies should not wait for Python's lock after each picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from readers.rows import Index
+
+MOST_NUMEL = 1 << 62
+"""Numbers that torch can count in one tensor, overlapping ones too."""
+FLIPPED_NBYTES = 2 << 20
+"""Of flipped pictures that wait for their copy: they should still be in the cache when it comes."""
+
+Flip = tuple[int, ...]
+
+
+def copy_windows(source: torch.Tensor, starts: Index, line: int, *, flips: Sequence[Flip], out: torch.Tensor) -> None:
+    """Fill `out` (B, h, w, C), contiguous, with windows of flat `source`, cast to its type.
+
+    Args:
+        source: all rows, numbers of one type.
+        starts: where in it each window begins (B,).
+        line: numbers from one line of a window to the next.
+        flips: for each picture the axes that are turned round: 0 for rows, 1 for columns.
+        out: of any type.
+    """
+    batch, height, width, channels = out.shape
+    span = (height - 1) * line + width * channels
+    windows = len(source) - span + 1
+    if source.dtype == out.dtype and not any(flips) and windows * height * width * channels < MOST_NUMEL:
+        # every window that there could be, overlapping: a look at the source, made of nothing
+        every = torch.as_strided(source, (windows, height, width * channels), (1, line, 1))
+        torch.index_select(every, 0, torch.from_numpy(starts), out=out.view(batch, height, width * channels))
+        return
+    shape, stride = (height, width, channels), (line, channels, 1)
+    group = max(1, FLIPPED_NBYTES // (height * width * channels * source.dtype.itemsize))
+    images = out.unbind(0)
+    for first in range(0, batch, group):
+        some = slice(first, first + group)
+        pictures = [torch.as_strided(source, shape, stride, start) for start in starts[some].tolist()]
+        pictures = [picture.flip(flip) if flip else picture for picture, flip in zip(pictures, flips[some], strict=True)]
+        torch._foreach_copy_(images[some], pictures)  # a loop of copies, which lets go of Python's lock once

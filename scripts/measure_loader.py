@@ -1,0 +1,135 @@
+"""Measures the Loader against memcpy and the per-sample Dataset, all formats against memmap, and its memory, in a fresh process."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from measure_feed import BATCH, CROP, Naive
+from torch.utils.data import DataLoader, RandomSampler
+
+from convert.manifest import read_manifest
+from readers import Loader, RandomCrop, RandomHorizontalFlip, open_dataset
+
+THREADS = 2
+PICTURES = 8000
+"""In an epoch, of fewer rows: so long that beginning and ending one does not count for much, as in real ones."""
+COPIED = 1 << 28
+STEPS: dict[str, list[Any]] = {"crop": [RandomCrop(CROP)], "crop + flip": [RandomCrop(CROP), RandomHorizontalFlip()]}
+DTYPES = {"float16": torch.float16, "float32": torch.float32}
+
+
+def rate(batches: Iterable[Any]) -> float:
+    """Pictures per second."""
+    began, done = time.perf_counter(), 0
+    for images, _ in batches:
+        done += len(images)
+    return done / (time.perf_counter() - began)
+
+
+def take_turns(measures: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """What each measures, round by round, so that a disturbance hits them all."""
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    for _ in range(rounds):
+        for name, one in measures.items():
+            found[name].append(one())
+    return found
+
+
+def loader(folder: Path, steps: str, dtype: str = "float16") -> Loader:
+    """As the limits are stated."""
+    dataset = open_dataset(folder, augment=STEPS[steps])
+    numbers = np.arange(PICTURES) % len(dataset)
+    return Loader(dataset, BATCH, shuffle=True, drop_last=True, threads=THREADS, dtype=DTYPES[dtype], indices=numbers)
+
+
+class Memcpy:
+    """Two threads that copy large arrays."""
+
+    def __init__(self) -> None:
+        """Arrays of 256 MiB, touched."""
+        self._from, self._to = np.ones(COPIED, np.uint8), np.ones(COPIED, np.uint8)
+
+    def __call__(self) -> float:
+        """Bytes per second."""
+        half = COPIED // 2
+        began = time.perf_counter()
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda part: np.copyto(self._to[part], self._from[part]), [slice(half), slice(half, None)]))
+        return COPIED / (time.perf_counter() - began)
+
+
+def memory_mb(batches: Loader, epochs: int) -> list[float]:
+    """Memory of the process's own (not the page cache's) after each epoch, in MB."""
+    found = []
+    for _ in range(epochs):
+        rate(batches)
+        words = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        found.append(int(words["RssAnon"].split()[0]) / 1000)
+    return found
+
+
+def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
+    """All of it. `work` holds a bake of each format."""
+    began = time.perf_counter()
+    next(iter(loader(work / "memmap", "crop + flip")))
+    first_batch = 1e3 * (time.perf_counter() - began)
+    epochs = [rate(batches) for batches in [loader(work / "memmap", "crop")] * 3]
+    memory = memory_mb(loader(work / "memmap", "crop + flip", "float32"), 10)
+    formats = sorted(path.name for path in work.iterdir() if (path / "manifest.json").exists())
+    rows = np.concatenate([np.load(work / "memmap" / shard.name) for shard in read_manifest(work / "memmap").shards])
+    naive = DataLoader(
+        (dataset := Naive(rows, np.load(work / "memmap" / "targets.npy"))),
+        batch_size=BATCH,
+        sampler=RandomSampler(dataset, replacement=True, num_samples=PICTURES),
+        num_workers=2,
+        persistent_workers=True,
+        drop_last=True,
+    )
+    loaders: dict[str, Loader] = {f"{steps}, {dtype}": loader(work / "memmap", steps, dtype) for steps in STEPS for dtype in DTYPES}
+    loaders |= {name: loader(work / name, "crop + flip") for name in formats if name != "memmap"}
+    for one in loaders.values():
+        rate(one)  # pages are mapped
+    rate(naive)  # workers are started
+    turns: dict[str, Callable[[], float]] = {name: lambda batches=batches: rate(batches) for name, batches in loaders.items()}  # type: ignore[misc]
+    found = take_turns({"memcpy": Memcpy(), **turns, "naive": lambda: rate(naive)}, rounds)
+    nbytes = CROP * CROP * 3 * 2
+
+    def ratio(name: str, other: str, factor: float = 1.0) -> float:
+        return statistics.median(one * factor / two for one, two in zip(found[name], found[other], strict=True))
+
+    return {
+        "gather_vs_memcpy_crop": ratio("crop, float16", "memcpy", nbytes),
+        "gather_vs_memcpy_crop_flip": ratio("crop + flip, float16", "memcpy", nbytes),
+        "gather_vs_memcpy_crop_flip_float32": ratio("crop + flip, float32", "memcpy", 2 * nbytes),
+        "loader_vs_naive": ratio("crop + flip, float32", "naive"),
+        **{f"{name}_vs_memmap": ratio(name, "crop + flip, float16") for name in formats if name != "memmap"},
+        "first_batch_ms": first_batch,
+        "loader_rss_mb": memory[-1] - memory[1],
+        "pictures_per_s": {f"epoch {number} of a process": value for number, value in enumerate(epochs, 1)}
+        | {name: statistics.median(values) for name, values in found.items() if name != "memcpy"},
+        "memcpy_gb_per_s": statistics.median(found["memcpy"]) / 1e9,
+    }
+
+
+def measure(work: Path, rounds: int) -> dict[str, Any]:
+    """The same in a fresh process."""
+    root = Path(__file__).resolve().parent
+    environment = os.environ | {"PYTHONPATH": f"{root.parent}{os.pathsep}{root}"}
+    words = [sys.executable, str(root / "measure_loader.py"), str(work), str(rounds)]
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return dict(json.loads(done.stdout))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(in_this_process(Path(sys.argv[1]), int(sys.argv[2])), indent=1) + "\n")
