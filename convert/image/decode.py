@@ -13,8 +13,10 @@ from convert.contracts import RejectError
 from convert.image.colour import in_mode
 from convert.image.depth import is_wide, wide_levels
 from convert.image.faults import every_fault_a_reject
-from convert.image.jpeg import SOI, decode_strict, judge, mend
+from convert.image.jpeg import decode_strict
 from convert.image.magic import foreign_jpeg
+from convert.image.mend import mended
+from convert.image.segments import SOI
 from convert.image.upright import FIRST_TURNED, orientation, upright
 from convert.manifest import Decoding
 
@@ -115,12 +117,12 @@ def _pixels(data: bytes, picture: Image.Image, least: tuple[int, int] | None, se
         return Image.fromarray(levels)
     if name := foreign_jpeg(data):
         raise RejectError("unsupported_format", name)
-    judge(data, seen)
-    try:
-        picture.load()
-    except OSError:
-        picture = Image.open(io.BytesIO(mend(data)))
-        picture.load()
+    data = mended(data, seen)
+    levels = decode_strict(data, least)
+    if levels is not None:
+        return Image.fromarray(levels)
+    picture = Image.open(io.BytesIO(data))  # CMYK
+    picture.load()
     return picture
 
 

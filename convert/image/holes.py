@@ -7,10 +7,11 @@ words: ITU-T T.81, annex C: the first symbol of a table has the code of zeros.
 """
 
 from convert.contracts import RejectError
+from convert.image.segments import SEQUENTIAL, SOS, segments
 
 RUN = bytes(65)
 """Zeros that are no padding any more: 520 bits."""
-SEQUENTIAL = (0xC0, 0xC1)
+DHT = 0xC4
 END_OF_BLOCK = 0
 
 
@@ -27,19 +28,14 @@ def _first_symbols(table: bytes) -> list[int]:
 
 def _coded_data(data: bytes) -> int | None:
     """Where the coded data begin in which zeros mean texture; None where they may be honest, or are not sequential Huffman codes."""
-    at, sequential, firsts = 2, False, list[int]()
-    while at + 4 <= len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
-        if marker == 0xFF:
-            at += 1
-            continue
-        if marker in SEQUENTIAL:
+    sequential, firsts = False, list[int]()
+    for segment in segments(data):
+        if segment.marker in SEQUENTIAL:
             sequential = True
-        elif marker == 0xC4:
-            firsts += _first_symbols(data[at + 4 : at + 2 + length])
-        elif marker == 0xDA:
-            return at + 2 + length if sequential and any(symbol != END_OF_BLOCK for symbol in firsts) else None
-        at += 2 + length
+        elif segment.marker == DHT:
+            firsts += _first_symbols(data[segment.begin : segment.end])
+        elif segment.marker == SOS:
+            return segment.end if sequential and any(symbol != END_OF_BLOCK for symbol in firsts) else None
     return None
 
 
