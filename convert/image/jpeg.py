@@ -25,7 +25,7 @@ def decode_strict(data: bytes, least: tuple[int, int] | None = None) -> Levels |
     look_for_holes(data)
     check_scans(data)
     try:
-        height, width, colourspace, _ = simplejpeg.decode_jpeg_header(data)
+        height, width, colourspace = _header(data)
         if colourspace not in ("YCbCr", "RGB", "Gray"):
             return None
         by = _scale(height, width, least) if least else 1
@@ -33,6 +33,15 @@ def decode_strict(data: bytes, least: tuple[int, int] | None = None) -> Levels |
         return np.asarray(simplejpeg.decode_jpeg(data, colorspace="RGB", strict=True, **scale))
     except ValueError:
         return None
+
+
+def _header(data: bytes) -> tuple[int, int, str]:
+    """Height, width and colour space."""
+    try:
+        height, width, colourspace, _ = simplejpeg.decode_jpeg_header(data)
+    except KeyError:  # a sampling that simplejpeg has no name for, and libjpeg-turbo decodes
+        return 0, 0, "YCbCr"
+    return height, width, colourspace
 
 
 def _scale(height: int, width: int, least: tuple[int, int]) -> int:

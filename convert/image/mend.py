@@ -10,12 +10,15 @@ from itertools import islice
 import simplejpeg
 
 from convert.contracts import RejectError
+from convert.image.fillers import check_end
 from convert.image.segments import APP0, APP14, EOI, FRAMES, SEQUENTIAL, SOS, end_of_scans, segments
 
 STRAY = re.compile(r"(\d+) extraneous bytes before marker 0x([0-9a-f]{2})")
-MAX_STRAY, FEW = 64, 4
-"""Bytes before a marker that may be padding; more are coded data that the decoder did not use, as are more than a few behind coded
+MAX_STRAY, FEW = 64, 1
+"""Bytes before a marker that may be padding; more are coded data that the decoder did not use, as is more than one behind coded
 data that are not zeros."""
+SAMPLING = "Could not determine subsampling"
+"""What its simple interface cannot decode, and libjpeg can."""
 TRIES = 16
 """Places at which stray bytes are looked for."""
 MENDS = 8
@@ -31,6 +34,9 @@ def mended(data: bytes, seen: Counter[str]) -> bytes:
     for _ in range(MENDS):
         defect = _defect(data)
         if defect is None:
+            return data
+        if SAMPLING in defect:
+            check_end(data, 0)
             return data
         kind, data = _mend(data, defect)
         seen[kind] += 1
@@ -105,6 +111,9 @@ KNOWN = (
 
 def _without_stray(data: bytes, count: int, marker: int, defect: str) -> bytes:
     if count > MAX_STRAY:
+        new = data[: end_of_scans(data)].rstrip(b"\0") + EOI  # padding, however long, if the file is whole without a byte of it
+        if marker == EOI[1] and _defect(new) is None:
+            return new
         raise RejectError("corrupt", defect)
     for at, known in islice(_places(data, count, marker), TRIES):
         if not known and count > FEW and data[at - count : at].strip(b"\0\xff"):

@@ -10,7 +10,7 @@ SOI, EOI = b"\xff\xd8", b"\xff\xd9"
 SOS, APP0, APP14 = 0xDA, 0xE0, 0xEE
 FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Frame headers: DHT, JPG and DAC stand among them."""
-SEQUENTIAL = (0xC0, 0xC1)
+SEQUENTIAL, ARITHMETIC = (0xC0, 0xC1), (0xC9, 0xCA)
 ALONE = frozenset([0x00, 0x01, *range(0xD0, 0xD9)])
 """Stuffed bytes, and markers that no segment follows."""
 MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])", re.DOTALL)
@@ -45,6 +45,11 @@ def segments(data: bytes) -> Iterator[Segment]:
         if marker == EOI[1]:
             return
         at, coded = end, marker == SOS
+
+
+def is_arithmetic(data: bytes) -> bool:
+    """Whether a JPEG's coefficients are coded arithmetically."""
+    return next((segment.marker for segment in segments(data) if segment.marker in FRAMES), 0) in ARITHMETIC
 
 
 def end_of_scans(data: bytes) -> int:
