@@ -33,7 +33,7 @@ def _request(format: str, given: dict[str, Any]) -> Request:
 
 
 def _crew(given: dict[str, Any]) -> Crew:
-    return Crew(workers=given["workers"] or machine.cores(), max_rejects="0" if given["strict"] else given["max_rejects"])
+    return Crew(workers=given["workers"] or machine.cores(), max_rejects=given["max_rejects"], strict=given["strict"])
 
 
 def _already_there(plan: Plan, out: Path, overwrite: bool) -> bool:
@@ -53,8 +53,7 @@ def bake(name: str, given: dict[str, Any]) -> None:
         return
     click.echo(report.plan_block(plan, source, out))
     report.check_room(plan, out, output.held(out))
-    workers, max_rejects = request.crew.workers, request.crew.max_rejects
-    result = run.carry_out(plan, out, workers=workers, max_rejects=max_rejects, preview=given["preview"])
+    result = run.carry_out(plan, out, request.crew, preview=given["preview"])
     if result.note:
         click.echo(result.note, err=True)
     duplicates = result.duplicates.line(printable(given["like"]))

@@ -36,7 +36,7 @@ def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, e
     preview, max_rejects = asked.pop("preview", False), asked.pop("max_rejects", "1%")
     crew = Crew(workers, executor, max_rejects, quiet=True)
     plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked))
-    return carry_out(plan, out, workers=workers, executor=executor, preview=preview, max_rejects=max_rejects, quiet=True).manifest
+    return carry_out(plan, out, crew, preview=preview).manifest
 
 
 @pytest.fixture(scope="session", params=format_names())
