@@ -115,3 +115,12 @@ def test_a_missing_library_says_what_to_install(source: Path, tmp_path: Path, fo
 def test_a_format_needs_no_library_of_another(source: Path, tmp_path: Path) -> None:
     result = prebake("lmdb,h5py,webdataset", "memmap", source, tmp_path / "out", *SMALL, command=WITHOUT)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "window", ["9:9", "9:8", f"0:{'9' * 400}", f"-{'9' * 400}:0", f"-{'9' * 400}:{'9' * 400}", f"-{'9' * 308}:{'9' * 308}"]
+)
+def test_a_window_is_a_range_of_finite_levels(tmp_path: Path, window: str) -> None:
+    done = prebake("memmap", tmp_path, tmp_path / "out", "--window", window)
+    assert done.returncode == 2
+    assert "is not a range of levels: give 0:4095, or auto" in done.stderr
