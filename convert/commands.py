@@ -12,7 +12,8 @@ from convert.errors import printable
 from convert.label_options import NAMES
 from convert.plan import Plan
 from convert.registry import load_format
-from convert.request import Request, resolve
+from convert.request import Request, resolve, settle
+from convert.source import Source
 from convert.summary import summary
 from convert.tasks import Crew
 
@@ -33,7 +34,7 @@ def _request(format: str, given: dict[str, Any]) -> Request:
 
 
 def _crew(given: dict[str, Any]) -> Crew:
-    return Crew(workers=given["workers"] or machine.cores(), max_rejects="0" if given["strict"] else given["max_rejects"])
+    return Crew(workers=given["workers"] or machine.cores(), max_rejects=given["max_rejects"], strict=given["strict"])
 
 
 def _already_there(plan: Plan, out: Path, overwrite: bool) -> bool:
@@ -44,17 +45,31 @@ def _already_there(plan: Plan, out: Path, overwrite: bool) -> bool:
     return there
 
 
+def _resolved(request: Request, overwrite: bool) -> tuple[Plan, Source]:
+    """The plan and its source. A pass over all pictures may take hours: what OUT has against the bake is said before."""
+    plan, source = resolve(request)
+    if request.left_open:
+        out = request.out
+        if out is None or output.finished(out, plan, overwrite, request.left_open) is None:
+            _check_room(plan, out)
+        plan = settle(request, plan)
+    return plan, source
+
+
+def _check_room(plan: Plan, out: Path | None) -> None:
+    report.check_room(plan, out or Path(), output.held(out) if out else 0)
+
+
 def bake(name: str, given: dict[str, Any]) -> None:
     """Bake into a format."""
     request = _request(name, given)
-    plan, source = resolve(request)
+    plan, source = _resolved(request, given["overwrite"])
     out: Path = given["out"]
     if _already_there(plan, out, given["overwrite"]):
         return
     click.echo(report.plan_block(plan, source, out))
-    report.check_room(plan, out, output.held(out))
-    workers, max_rejects = request.crew.workers, request.crew.max_rejects
-    result = run.carry_out(plan, out, workers=workers, max_rejects=max_rejects, preview=given["preview"])
+    _check_room(plan, out)
+    result = run.carry_out(plan, out, request.crew, preview=given["preview"])
     if result.note:
         click.echo(result.note, err=True)
     duplicates = result.duplicates.line(printable(given["like"]))
@@ -63,11 +78,11 @@ def bake(name: str, given: dict[str, Any]) -> None:
 
 def plan(given: dict[str, Any]) -> None:
     """Say what a bake would be."""
-    there, source = resolve(_request(given["format"], given))
+    there, source = _resolved(_request(given["format"], given), given["overwrite"])
     out = given["out"]
     click.echo(report.plan_block(there, source, out))
     if out is None or not _already_there(there, out, given["overwrite"]):
-        report.check_room(there, out or Path(), output.held(out) if out else 0)
+        _check_room(there, out)
 
 
 def figures(source: Path, given: dict[str, Any], flags: list[str]) -> stats.Figures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -72,9 +73,10 @@ class Window(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic
         if value == "auto":
             return "auto"
         found = re.fullmatch(r"(-?\d+(?:\.\d+)?):(-?\d+(?:\.\d+)?)", value)
-        if not found or not float(found[1]) < float(found[2]):
+        low, high = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+        if not 0 < high - low < math.inf:  # NaN and infinity minus infinity are neither
             self.fail(f"{value!r} is not a range of levels: give 0:4095, or auto", param, ctx)
-        return float(found[1]), float(found[2])
+        return low, high
 
 
 class Bytes(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only

@@ -43,8 +43,25 @@ def check_place(out: Path, source: Path) -> None:
         raise PrebakeError(f"OUT {printable(out)} is {'a file' if out.exists() else 'a link that leads nowhere'}: choose another name")
 
 
-def finished(out: Path, plan: Plan, overwrite: bool) -> Manifest | None:
+def check_kept(out: Path, used: dict[str, Path | None]) -> None:
+    """Look that the bake reads nothing that it would replace; `used` says what it reads, by option.
+
+    Raises:
+        PrebakeError: it does.
+    """
+    for option, path in used.items():
+        if path is None or not path.exists() or not out.exists():
+            continue
+        real = Path(os.path.realpath(path))
+        if any(folder.samefile(out) for folder in (real, *real.parents)):
+            what = "is what" if path.samefile(out) else "holds what"
+            raise PrebakeError(f"OUT {printable(out)} {what} {option} {printable(path)} names, and would be replaced: choose another OUT")
+
+
+def finished(out: Path, plan: Plan, overwrite: bool, left_open: tuple[str, ...] = ()) -> Manifest | None:
     """The manifest, if the very same bake is there already; None if there is room for this one.
+
+    What is `left_open` of mean, std and window is not known yet, so it may be whatever it is there.
 
     Raises:
         PrebakeError: another bake, an unfinished one, or something else is there.
@@ -55,6 +72,7 @@ def finished(out: Path, plan: Plan, overwrite: bool) -> Manifest | None:
     if not (out / MANIFEST).exists():
         raise PrebakeError(f"OUT {printable(out)} holds an unfinished bake: add --overwrite to start it again")
     there = read_manifest(out)
+    plan = _as_there(plan, there, left_open)
     if there.plan != plan.fingerprint:
         raise PrebakeError(f"OUT {printable(out)} holds another bake ({_difference(there, plan)}): choose another OUT, or add --overwrite")
     sizes = {shard.name: shard.bytes for shard in there.shards if shard.count} | {file.name: file.bytes for file in there.files}
@@ -64,6 +82,17 @@ def finished(out: Path, plan: Plan, overwrite: bool) -> Manifest | None:
             raise PrebakeError(f"OUT {printable(out)} holds a damaged bake ({name} is missing or was changed): add --overwrite")
     shutil.rmtree(out / WORK, ignore_errors=True)  # of a run that was ended after its last step
     return there
+
+
+def _as_there(plan: Plan, there: Manifest, names: tuple[str, ...]) -> Plan:
+    """The plan, with some of what another bake has."""
+    recipe = plan.recipe
+    for name in names:
+        if name == "window":
+            recipe = dataclasses.replace(recipe, decoding=dataclasses.replace(recipe.decoding, window=there.decoding.window))
+        else:
+            recipe = dataclasses.replace(recipe, **{name: getattr(there, name)})
+    return dataclasses.replace(plan, recipe=recipe)
 
 
 def _look(out: Path) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +26,16 @@ def totals(work: Path) -> tuple[int, int]:
 
 
 def first_rejects(work: Path, count: int) -> list[Reject]:
-    """Some of the rejects so far, those of shards that failed later included."""
+    """Some of the rejects so far, each once, those of shards that failed later included: a shard that is tried again says them again."""
+    found: dict[str, Reject] = {}
     with (work / REJECTS).open(encoding="utf-8") as file:
-        whole = (line for line in islice(file, count) if line.endswith("\n"))
-        return [(key, reason, detail) for key, reason, detail in map(json.loads, whole)]
+        for line in file:
+            if len(found) == count:
+                break
+            if line.endswith("\n"):
+                key, reason, detail = json.loads(line)
+                found.setdefault(key, (key, reason, detail))
+    return list(found.values())
 
 
 class Meter:

@@ -17,7 +17,7 @@ from convert.image.bake import Recipe
 from convert.labels.asked import Asked
 from convert.labels.label import Labelled, label
 from convert.manifest import read_manifest
-from convert.output import check_place
+from convert.output import check_kept, check_place
 from convert.plan import Plan, make_plan, shard_count
 from convert.recipe import make_recipe, recipe_like
 from convert.registry import require
@@ -68,12 +68,18 @@ class Request:
                 raise UsageError(f"--{name.replace('_', '-')} says how to read a table: it goes with --labels FILE")
         return None
 
+    @property
+    def left_open(self) -> tuple[str, ...]:
+        """What is left to the pictures: of window, mean and std. A plan has it only once it was settled."""
+        window = ("window",) if self.recipe.get("window") == "auto" else ()
+        return window + (("mean", "std") if self.mean_std == "auto" else ())
+
 
 def resolve(request: Request) -> tuple[Plan, Source]:
-    """Scan the source and plan the bake, which may take a look at all pictures; nothing is written.
+    """Scan the source and plan the bake, but for what is left to the pictures; nothing is written.
 
     Raises:
-        PrebakeError: no pictures, an unknown class, a table that does not fit, a missing library, OUT inside the source.
+        PrebakeError: no pictures, an unknown class, a table that does not fit, a missing library, OUT inside the source or read by the bake.
         UsageError: contradictory options, boxes or masks, or folders that are no classes.
     """
     require(request.format)
@@ -81,6 +87,8 @@ def resolve(request: Request) -> tuple[Plan, Source]:
     recipe.check()
     if request.out is not None:
         check_place(request.out, request.source)
+        used = {"--like": request.like, "--labels": request.labels, "--label-map": request.label_map, "--classes": request.classes}
+        check_kept(request.out, used)
     source, labelled = _labelled(request, names)
     count = len(source.keys)
     row = recipe.pixels.nbytes
@@ -96,7 +104,21 @@ def resolve(request: Request) -> tuple[Plan, Source]:
         seed=request.seed,
         shards=min(count, shards),
     )
-    return _left_open(request, _compared(request, plan)), source
+    return _compared(request, plan), source
+
+
+def settle(request: Request, plan: Plan) -> Plan:
+    """The plan, with what was left to the pictures, by passes over all of them: the window first, since it decides the pixels.
+
+    Raises:
+        PrebakeError: too many rejects.
+        UsageError: pictures of one level.
+    """
+    if "window" in request.left_open:
+        plan = settle_window(plan, request.crew)
+    if "mean" in request.left_open:
+        plan = settle_mean_std(plan, request.crew)
+    return plan
 
 
 def _compared(request: Request, plan: Plan) -> Plan:
@@ -109,15 +131,6 @@ def _compared(request: Request, plan: Plan) -> Plan:
         text = f"cannot be looked for: {printable(request.like)} was baked with --dedupe off"
         return dataclasses.replace(plan, notes=(*plan.notes, ("leakage", text)))
     return dataclasses.replace(plan, other=other, compared=other.identity)
-
-
-def _left_open(request: Request, plan: Plan) -> Plan:
-    """The plan, with what was left to the pictures: the window first, since it decides the pixels."""
-    if request.recipe.get("window") == "auto":
-        plan = settle_window(plan, request.crew)
-    if request.mean_std == "auto":
-        plan = settle_mean_std(plan, request.crew)
-    return plan
 
 
 def _recipe(request: Request) -> tuple[Recipe, tuple[str, ...] | None]:

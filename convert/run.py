@@ -32,9 +32,7 @@ class Result:
     duplicates: Duplicates
 
 
-def carry_out(
-    plan: Plan, out: Path, *, workers: int, max_rejects: str = "1%", preview: bool = True, executor: str = "local", quiet: bool = False
-) -> Result:
+def carry_out(plan: Plan, out: Path, crew: Crew, *, preview: bool = True) -> Result:
     """Make the bake. When it fails or is interrupted, nothing of it is left in `out`.
 
     Raises:
@@ -42,7 +40,6 @@ def carry_out(
     """
     check_process()
     began = time.perf_counter()
-    crew = Crew(workers, executor, max_rejects, quiet)
     with place(out) as work, _said_as_one_line(out):
         plan.save(work)
         packed = _shards(plan, out, work, crew)

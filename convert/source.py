@@ -6,7 +6,10 @@ import dataclasses
 import os
 import stat
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
@@ -86,18 +89,35 @@ def scan(root: Path, *, by_folder: bool = True) -> Source:
     return Source(root, keys, sizes, folders, counts, +walk.ignored, beside)
 
 
+@contextmanager
+def _opened(root: Path, key: str) -> Iterator[FileIO]:
+    """A file, unbuffered; what the system has against it is a reject."""
+    path = root / key
+    try:
+        with FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK)) as file:  # a FIFO must not hang the run
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise RejectError("not_regular_file", "a pipe, socket or device")
+            yield file
+    except OSError as error:
+        reason = "broken_symlink" if path.is_symlink() and not path.exists() else "unreadable"
+        raise RejectError(reason, error.strerror or str(error)) from error
+
+
 def read_item(root: Path, key: str) -> bytes:
     """A file's bytes.
 
     Raises:
         RejectError: broken_symlink, not_regular_file or unreadable.
     """
-    path = root / key
-    try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a FIFO must not hang the run
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise RejectError("not_regular_file", "a pipe, socket or device")
-            return file.read()
-    except OSError as error:
-        reason = "broken_symlink" if path.is_symlink() and not path.exists() else "unreadable"
-        raise RejectError(reason, error.strerror or str(error)) from error
+    with _opened(root, key) as file:
+        return file.readall()
+
+
+def read_start(root: Path, key: str, count: int) -> bytes:
+    """A file's first bytes, `count` of them or all.
+
+    Raises:
+        RejectError: as `read_item`.
+    """
+    with _opened(root, key) as file:
+        return file.read(count)

@@ -10,7 +10,7 @@ from convert.auto import typed
 from convert.errors import UsageError, counted, printable
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
-from convert.request import Request, resolve
+from convert.request import Request, resolve, settle
 from convert.survey import count_rows, count_stored
 from convert.tally import Tally
 from convert.tasks import Crew
@@ -70,7 +70,8 @@ def of_source(request: Request) -> Figures:
     """Of the rows that a bake would have.
 
     Raises:
-        PrebakeError: too many rejects, and all that `resolve` raises.
+        PrebakeError: too many rejects, and all that `resolve` and `settle` raise.
     """
     plan, _ = resolve(request)
+    plan = settle(request, plan)
     return Figures(plan.recipe.size, count_rows(plan, request.crew), plan.notes)

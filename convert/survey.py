@@ -14,11 +14,12 @@ import numpy as np
 from convert import progress
 from convert.contracts import Array, RejectError
 from convert.image.decode import decode_wide
+from convert.image.segments import SOI
 from convert.interrupts import signals_held_back
 from convert.manifest import Manifest
 from convert.pack import load_work
 from convert.plan import Plan
-from convert.source import read_item
+from convert.source import read_item, read_start
 from convert.stored import read_shard
 from convert.tally import Tally
 from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
@@ -84,27 +85,31 @@ def _work_folder() -> Iterator[Path]:
 def _rows(work: Path, number: int) -> Tally:
     """A shard's rows, as levels."""
     plan, bake = load_work(work)
-    return _look(work, plan, number, lambda data: bake(data).row)
+    return _look(work, plan, number, lambda key: bake(read_item(Path(plan.root), key)).row)
 
 
 def _wide(work: Path, number: int) -> Tally:
     """A shard's 16-bit pictures."""
     plan, _ = load_work(work)
+    root = Path(plan.root)
 
-    def levels(data: bytes) -> Array | None:
-        picture = decode_wide(data, plan.recipe.decoding)
+    def levels(key: str) -> Array | None:
+        if read_start(root, key, len(SOI)) == SOI:  # a JPEG has 8 bits
+            return None
+        picture = decode_wide(read_item(root, key), plan.recipe.decoding)
         return None if picture is None else picture[:, :, np.newaxis]
 
     return _look(work, plan, number, levels)
 
 
-def _look(work: Path, plan: Plan, number: int, levels: Callable[[bytes], Array | None]) -> Tally:
-    """Count what `levels` makes of each file of a shard."""
+def _look(work: Path, plan: Plan, number: int, levels: Callable[[str], Array | None]) -> Tally:
+    """Count what `levels` makes of each file of a shard, by its key."""
     tally = Tally()
     with closing(progress.Meter(work, number)) as meter:
         for done, item in enumerate(plan.items(number).tolist(), 1):
+            key = plan.keys[item]
             try:
-                picture = levels(read_item(Path(plan.root), key := plan.keys[item]))
+                picture = levels(key)
             except RejectError as error:
                 tally.rejected[error.reason] += 1
                 meter.reject((key, error.reason, error.detail))

@@ -30,12 +30,24 @@ class Crew:
     workers: int = 1
     executor: str = "local"
     max_rejects: str = "1%"
+    """A count, or a share."""
+    strict: bool = False
+    """Whether the first bad picture is one too many, whatever `max_rejects` says."""
     quiet: bool = False
 
 
 def allowed_rejects(limit: str, items: int) -> int:
     """`1%` of the pictures, at least ten, or a count such as `25`."""
     return max(MIN_REJECTS, int(items * float(limit[:-1]) / 100)) if limit.endswith("%") else int(limit)
+
+
+def _too_many(crew: Crew, limit: int) -> str:
+    """Says which limit was passed, and how to have another."""
+    if crew.strict:
+        return "a picture was rejected, and --strict allows none (leave --strict out to go on without it)"
+    if limit == 0:
+        return f"a picture was rejected, and --max-rejects {crew.max_rejects} allows none (a higher one goes on without it)"
+    return f"more than {limit} pictures were rejected (--max-rejects allows more)"
 
 
 def check_process() -> None:
@@ -57,14 +69,13 @@ def bar(work: Path, total: int, crew: Crew, doing: str) -> Iterator[Callable[[],
     """
     from tqdm import tqdm  # `prebake --help` must start at once
 
-    hidden, limit = True if crew.quiet else None, allowed_rejects(crew.max_rejects, total)
+    hidden, limit = True if crew.quiet else None, 0 if crew.strict else allowed_rejects(crew.max_rejects, total)
     with tqdm(total=total, desc=doing, unit=" pictures", disable=hidden, dynamic_ncols=True, smoothing=0.1) as drawn:
 
         def tick() -> None:
             done, rejected = progress.totals(work)
             if rejected > limit:
-                what = f"more than {limit} pictures were rejected (--max-rejects allows more)"
-                raise PrebakeError(f"{what}: {_examples(work)}")
+                raise PrebakeError(f"{_too_many(crew, limit)}: {_examples(work)}")
             if rejected:
                 drawn.set_postfix_str(f"{rejected} rejected", refresh=False)
             drawn.update(done - drawn.n)

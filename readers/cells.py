@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-WHOLE = re.compile(rb"-?(?:0|[1-9]\d{0,18})")
-NUMBER = re.compile(rb"-?(?:(?:0|[1-9]\d{0,18})(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
-"""Leading zeros and twenty digits are no number but somebody's id, which must stay what it is."""
+WHOLE = re.compile(rb"-?[1-9]\d{0,18}|0")
+"""`-0` is none: int64 has no sign for it."""
+FLOAT = re.compile(rb"-?((?:0|[1-9]\d{0,18})?\.\d*)(?:[eE][+-]?\d+)?")
+"""Leading zeros and twenty digits are no number but somebody's id, which must stay what it is; so must `1E17`, without a point."""
+DIGITS = 17
+"""Significant digits that every float64 can be written in, and read back (IEEE 754: 1 + ceil(53 log10 2))."""
 UNKNOWN = (b"", b"nan", b"NaN")
 """In a column of numbers."""
 
@@ -38,9 +41,25 @@ def typed(cells: Sequence[bytes]) -> npt.NDArray[Any]:
         return np.array(whole, np.int64) if _fit(whole, 1 << 63) else texts(cells)
     known = [cell for cell in bare if cell not in UNKNOWN]
     exact = _fit([int(cell) for cell in known if WHOLE.fullmatch(cell)], 1 << 53)
-    if not known or not exact or not all(map(NUMBER.fullmatch, known)):
+    if not known or not exact or not all(map(_number, known)):
         return texts(cells)
     return np.array([float("nan") if cell in UNKNOWN else float(cell) for cell in bare], np.float64)
+
+
+def _number(cell: bytes) -> bool:
+    """Whether it is a whole number, or a fraction that a float64 gives back digit by digit."""
+    if WHOLE.fullmatch(cell):
+        return True
+    found = FLOAT.fullmatch(cell)
+    if not found or found[1] == b".":
+        return False
+    digits = _significant(found[1].decode())
+    mantissa, _, _ = f"{abs(float(cell)):.{max(len(digits), 1) - 1}e}".partition("e")  # `inf` where it is too large, 0 where too small
+    return len(digits) <= DIGITS and _significant(mantissa) == digits
+
+
+def _significant(mantissa: str) -> str:
+    return mantissa.replace(".", "").strip("0")
 
 
 def _fit(numbers: Sequence[int], end: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from convert.errors import PrebakeError
+from convert.errors import PrebakeError, counted
 from readers.rows import Index
 
 EXACT = 64
@@ -51,11 +51,14 @@ def divide_groups(names: npt.NDArray[Any], fraction: float, seed: int, targets: 
     Raises:
         PrebakeError: one part would be empty.
     """
-    total = _total(len(names), fraction, seed)
+    _check(fraction, seed)
     group = _numbers(names)
     sizes = np.bincount(group)
     if len(sizes) < 2:
-        raise PrebakeError(f"split(group=...): all {len(names)} pictures are of one group, which cannot be divided")
+        raise PrebakeError(
+            f"split(group=...): all {len(names)} pictures are of one group: no division of the groups leaves both parts non-empty"
+        )
+    total = _total(len(names), fraction, seed)
     order = np.random.RandomState(seed).permutation(len(sizes))
     if targets is not None:
         order = order[np.argsort(-np.frexp(sizes[order])[1], kind="stable")]
@@ -65,12 +68,20 @@ def divide_groups(names: npt.NDArray[Any], fraction: float, seed: int, targets: 
 
 
 def _total(count: int, fraction: float, seed: int) -> int:
-    total = round(fraction * count) if 0 < fraction < 1 else 0
+    """Rows of the first part."""
+    _check(fraction, seed)
+    total = round(fraction * count)
     if not 0 < total < count:
-        raise PrebakeError(f"split({fraction}) of {count} pictures leaves one part empty: give a fraction between 0 and 1")
+        what = f"split({fraction}) of {counted(count, 'picture')} leaves one part empty"
+        raise PrebakeError(f"{what}: {f'give a fraction nearer to 0.5 than {fraction}' if count > 1 else 'it takes two or more'}")
+    return total
+
+
+def _check(fraction: float, seed: int) -> None:
+    if not 0 < fraction < 1:
+        raise PrebakeError(f"split({fraction}) leaves one part empty: give a fraction between 0 and 1")
     if not 0 <= seed < 1 << 32:
         raise PrebakeError(f"split(seed={seed}): a seed is from 0 to {(1 << 32) - 1}")
-    return total
 
 
 def _numbers(names: npt.NDArray[Any]) -> Index:

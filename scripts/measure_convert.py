@@ -18,6 +18,7 @@ from convert.registry import format_names
 from convert.request import Request, resolve
 from convert.run import Result, carry_out
 from convert.source import scan
+from convert.tasks import Crew
 
 SIZE = 256
 CHUNK = 50
@@ -62,7 +63,7 @@ def _second_looks(source: Path) -> float:
 def bake(source: Path, out: Path, format: str, workers: int) -> Result:
     """Bake as the limits are stated: float16 rows of 256 x 256."""
     plan, _ = resolve(Request(source=source, out=out, format=format, recipe={"size": (SIZE, SIZE), "dtype": "float16"}))
-    return carry_out(plan, out, workers=workers, quiet=True)
+    return carry_out(plan, out, Crew(workers, quiet=True))
 
 
 def _bake_rate(source: Path, out: Path, format: str, workers: int) -> float:

@@ -13,7 +13,7 @@ from pictures import image_folder
 from convert.commands import RECIPE
 from convert.manifest import Manifest
 from convert.registry import format_names
-from convert.request import Request, resolve
+from convert.request import Request, resolve, settle
 from convert.run import carry_out
 from convert.tasks import Crew
 
@@ -35,8 +35,9 @@ def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, e
     recipe: dict[str, Any] = as_torchvision | {name: asked.pop(name) for name in RECIPE if name in asked}
     preview, max_rejects = asked.pop("preview", False), asked.pop("max_rejects", "1%")
     crew = Crew(workers, executor, max_rejects, quiet=True)
-    plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked))
-    return carry_out(plan, out, workers=workers, executor=executor, preview=preview, max_rejects=max_rejects, quiet=True).manifest
+    request = Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked)
+    plan, _ = resolve(request)
+    return carry_out(settle(request, plan), out, crew, preview=preview).manifest
 
 
 @pytest.fixture(scope="session", params=format_names())

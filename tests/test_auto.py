@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,10 @@ from PIL import Image
 from stock import READ
 
 from convert.manifest import read_manifest
+from convert.request import Request, resolve
+from convert.survey import count_wide
 from convert.tally import Tally
+from convert.tasks import Crew
 
 USUAL: dict[str, Any] = {"exact": None, "icc": None}
 """As the command line does."""
@@ -107,10 +112,24 @@ def test_no_picture_that_a_window_is_for(source: Path, tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "out").decoding.window is None
 
 
+def test_no_jpeg_is_read_for_a_window(scans: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(scans, source)
+    with (source / "ill" / "endless.jpg").open("wb") as file:
+        file.write(b"\xff\xd8")
+        file.truncate(1 << 40)  # a hole: whoever reads it runs out of memory
+    os.mkfifo(source / "ill" / "pipe.jpg")
+    (source / "ill" / "gone.jpg").symlink_to("nowhere")
+    plan, _ = resolve(Request(source, None, "memmap"))
+    tally = count_wide(plan, Crew(1, "serial", quiet=True))
+    assert tally.pictures == 7
+    assert tally.rejected == {"truncated": 1, "not_regular_file": 1, "broken_symlink": 1}
+
+
 def test_a_limit_holds_in_the_first_pass(scans: Path, tmp_path: Path) -> None:
     for option in ("--window", "--mean-std"):
         line = refused(prebake("memmap", scans, tmp_path / "out", option, "auto", "--max-rejects", 0, *SMALL))
-        assert "more than 0 pictures were rejected (--max-rejects allows more): 1 rejected, such as ill/broken.png: truncated" in line
+        assert "and --max-rejects 0 allows none (a higher one goes on without it): 1 rejected, such as ill/broken.png: truncated" in line
     assert not (tmp_path / "out").exists()
 
 

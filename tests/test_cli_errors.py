@@ -89,7 +89,7 @@ def test_rejects_beyond_the_limit_are_named_and_nothing_is_left(tmp_path: Path, 
     (tmp_path / "source" / "cat" / bad).write_bytes(b"<html>")
     line = refused(prebake("webdataset", tmp_path / "source", tmp_path / out, "--max-rejects", "0", *SMALL))
     assert r"cat/caf\udce9\n\x1b[31m.jpg: not_an_image" in line
-    assert "more than 0 pictures were rejected (--max-rejects allows more)" in line
+    assert "a picture was rejected, and --max-rejects 0 allows none" in line
     assert list(tmp_path.iterdir()) == [tmp_path / "source"]
 
 
@@ -115,3 +115,12 @@ def test_a_missing_library_says_what_to_install(source: Path, tmp_path: Path, fo
 def test_a_format_needs_no_library_of_another(source: Path, tmp_path: Path) -> None:
     result = prebake("lmdb,h5py,webdataset", "memmap", source, tmp_path / "out", *SMALL, command=WITHOUT)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "window", ["9:9", "9:8", f"0:{'9' * 400}", f"-{'9' * 400}:0", f"-{'9' * 400}:{'9' * 400}", f"-{'9' * 308}:{'9' * 308}"]
+)
+def test_a_window_is_a_range_of_finite_levels(tmp_path: Path, window: str) -> None:
+    done = prebake("memmap", tmp_path, tmp_path / "out", "--window", window)
+    assert done.returncode == 2
+    assert "is not a range of levels: give 0:4095, or auto" in done.stderr

@@ -112,12 +112,20 @@ def test_refusals(tmp_path: Path) -> None:
     dataset = open_dataset(tmp_path / "out")
     with pytest.raises(PrebakeError, match="no column patient; the nearest first, it has "):
         dataset.split(0.5, group="patient")
-    with pytest.raises(PrebakeError, match="all 6 pictures are of one group"):
+    with pytest.raises(PrebakeError, match="all 6 pictures are of one group: no division of the groups leaves both parts non-empty"):
         dataset.split(0.5, group="shard")
     with pytest.raises(PrebakeError, match=r"split\(group=...\) takes a column's name or 6 values, not \(2,\)"):
         dataset.split(0.5, group=["a", "b"])
-    for wrong in (0.0, 1.0, 0.01):
-        with pytest.raises(PrebakeError, match="leaves one part empty"):
+    for wrong in (0.0, 1.0, 2, float("nan")):
+        for group in ("key", "shard", None):
+            with pytest.raises(PrebakeError, match="leaves one part empty: give a fraction between 0 and 1"):
+                dataset.split(wrong, group=group)
+    for wrong in (0.01, 0.99):
+        with pytest.raises(
+            PrebakeError, match=rf"split\({wrong}\) of 6 pictures leaves one part empty: give .* nearer to 0.5 than {wrong}"
+        ):
             dataset.split(wrong, group="key")
+        with pytest.raises(PrebakeError, match="no division of the groups leaves both parts non-empty"):
+            dataset.split(wrong, group="shard")
     with pytest.raises(PrebakeError, match="a seed is from 0"):
         dataset.split(0.5, seed=-1, group="key")

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import simplejpeg
 from pictures import jpeg, photo, with_segment
 from PIL import Image
 
 from convert.contracts import RejectError
 from convert.image.decode import decode
-from convert.image.jpeg import MAX_STRAY, decode_strict, end_of_scans, judge
+from convert.image.jpeg import decode_strict
+from convert.image.mend import MAX_STRAY, mended
+from convert.image.segments import SOS, end_of_scans, segments
 
 EOI = b"\xff\xd9"
 SIZE = (120, 160)
@@ -47,7 +50,7 @@ def rejected(data: bytes) -> None:
 
 @NAMES
 def test_a_whole_file_is_accepted(name: str) -> None:
-    judge(WHOLE[name], Counter())
+    assert mended(WHOLE[name], Counter()) == WHOLE[name]
     accepted(WHOLE[name], WHOLE[name])
     assert (decode_strict(WHOLE[name]) is None) == (name == "CMYK")
 
@@ -61,7 +64,7 @@ def test_a_cut_file_is_rejected(name: str, percent: int) -> None:
     rejected(cut)
     rejected(cut + EOI)  # as a careless tool ends it
     with pytest.raises(RejectError):
-        judge(cut, Counter())
+        mended(cut, Counter())
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB"])
@@ -152,3 +155,79 @@ def test_flat_pictures_are_whole(mode: str, level: int) -> None:
         picture = photo(1, 1600, 800).convert(mode)
         picture.paste(Image.new(mode, (800, 1500), (level,) * len(mode)), (0, 100))
         accepted(jpeg(picture, **options), jpeg(picture, **options))
+
+
+def _scan_starts(data: bytes) -> list[int]:
+    return [segment.start for segment in segments(data) if segment.marker == SOS]
+
+
+@pytest.mark.parametrize("options", [{}, {"subsampling": 0}], ids=str)
+@pytest.mark.parametrize("grey", [False, True])
+def test_a_progressive_file_cut_between_two_scans_is_rejected(options: dict[str, Any], grey: bool) -> None:
+    """Strict libjpeg-turbo has nothing against it: a decoder is to show what there is so far."""
+    picture = photo(12, *SIZE).convert("L" if grey else "RGB")
+    whole = jpeg(picture, progressive=True, **options)
+    accepted(whole, whole)
+    starts = _scan_starts(whole)
+    assert len(starts) > 4
+    for start in starts[1:]:
+        tables = whole.rfind(b"\xff\xc4", 0, start)  # the next scan's Huffman table goes with it
+        for cut in {start, tables if tables > starts[0] else start}:
+            rejected(whole[:cut] + EOI)
+            rejected(whole[:cut])
+
+
+def test_a_file_of_very_many_scans_is_rejected_at_once() -> None:
+    whole = jpeg(photo(13, *SIZE), progressive=True)
+    last = _scan_starts(whole)[-1]
+    scan = whole[last : whole.rindex(EOI)]
+    rejected(whole[:last] + scan * 200 + EOI)
+
+
+@pytest.mark.parametrize("options", [{}, {"restart_marker_rows": 1}, {"progressive": True}, {"optimize": True}], ids=str)
+@pytest.mark.parametrize("how", ["lost", "random", "ended"])
+def test_damage_that_the_decoder_reports_is_no_harmless_defect(options: dict[str, Any], how: str) -> None:
+    """A block of the file lost, or overwritten, or all behind it: taken only where the decoder itself sees nothing wrong."""
+    random = np.random.default_rng(5)
+    judged = 0
+    for seed in range(12):
+        whole = jpeg(photo(seed, 200, 260), **options)
+        first = _scan_starts(whole)[0] + 20
+        at = int(random.integers(first, len(whole) - 700))
+        noise = random.integers(0, 256, 512, dtype=np.uint8).tobytes()
+        bad = {"lost": whole[:at] + whole[at + 512 :], "random": whole[:at] + noise + whole[at + 512 :], "ended": whole[:at] + noise + EOI}[
+            how
+        ]
+        try:
+            simplejpeg.decode_jpeg(bad, strict=True)
+        except ValueError:
+            judged += 1
+            with pytest.raises(RejectError):
+                decode(bad)
+    assert judged > 6
+
+
+def test_zeros_to_the_end_of_a_flat_picture_without_an_end_are_rejected() -> None:
+    """Where zeros mean that nothing changes, such a file decodes to its end."""
+    whole = jpeg(Image.new("RGB", (640, 480), (10, 200, 90)), optimize=True)
+    start = _scan_starts(whole)[0] + 14
+    for zeros in (MAX_STRAY + 1, 500):
+        rejected(whole[: start + 40] + bytes(zeros))
+
+
+def test_several_harmless_defects_are_counted_each() -> None:
+    whole = jpeg(photo(14, *SIZE))
+    seen = Counter[str]()
+    place = whole.index(b"JFIF\0") + 5
+    odd = (whole[:place] + b"\2" + whole[place + 1 :]).replace(b"\xff\xda", b"\0\0\xff\xda", 1)[:-2]
+    np.testing.assert_array_equal(np.asarray(decode(odd, seen).picture), np.asarray(Image.open(io.BytesIO(whole))))
+    assert sorted(+seen) == ["JPEG with an unknown JFIF version", "JPEG with stray bytes before a marker", "JPEG without an end marker"]
+    start = odd.index(b"\xff\xda") + 14  # a harmless defect does not hide another
+    rejected(odd[: start + 300] + odd[start + 900 :])
+
+
+def test_a_stray_byte_behind_coded_data_is_padding_and_more_are_not() -> None:
+    whole = WHOLE["baseline"]
+    for stray in (b"\x2a", bytes(40)):
+        accepted(whole[:-2] + stray + EOI, whole)
+    rejected(whole[:-2] + b"\1\2\3\4\5" * 12 + EOI)

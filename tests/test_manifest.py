@@ -116,6 +116,53 @@ def test_values_that_make_no_sense(folder: Path, original: str, steps: tuple[Ste
         read_manifest(folder)
 
 
+@pytest.mark.parametrize(
+    ("steps", "value", "says"),
+    [
+        (("resize",), "crop", "'crop' is not center-crop or stretch or pad"),
+        (("filter",), "nearest", "'nearest' is not bilinear or bicubic or lanczos"),
+        (("order",), "", "'' is not shuffled or source"),
+        (("decoding", "window"), [9, 9], "is no range"),
+        (("decoding", "window"), [4095, 0], "is no range"),
+        (("decoding", "window"), [0, INF], "is not 2 numbers"),
+        (("decoding", "window"), [-1.7e308, 1.7e308], "is no range"),
+        (("shards", 1, "name"), "SHARD", "two files of one name"),
+        (("files", 1, "name"), "FILE", "two files of one name"),
+        (("files", 1, "name"), "SHARD", "two files of one name"),
+        (("files", 1, "name"), "manifest.json", "two files of one name"),
+        (("shards", 1, "name"), "manifest.json", "two files of one name"),
+        (("classes",), [], "class without names"),
+        (("classes",), ["cat", "cat"], "a class twice"),
+        (("dtype",), "uint16", "uint16 of RGB"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_no_bake_can_say(folder: Path, original: str, *, steps: tuple[Step, ...], value: Any, says: str) -> None:
+    fields = json.loads(original)
+    if value in ("SHARD", "FILE"):
+        value = fields["shards" if value == "SHARD" else "files"][0]["name"]
+    (folder / MANIFEST).write_text(changed(fields, steps, value))
+    with pytest.raises(PrebakeError, match=rf"damaged .*{says}"):
+        read_manifest(folder)
+
+
+def test_rows_that_overlap(folder: Path, original: str) -> None:
+    fields = json.loads(original)
+    row, shard = 8 * 8 * 3 * 2, fields["shards"][0]
+    for stride, good in ((row, True), (row - 1, False), (0, False)):
+        shard |= {"first": 0, "stride": stride}
+        (folder / MANIFEST).write_text(json.dumps(fields))
+        if good:
+            assert read_manifest(folder).shards[0].stride == row
+        else:
+            with pytest.raises(PrebakeError, match=rf"rows of {row} bytes lie {stride} apart"):
+                read_manifest(folder)
+    fields["count"] -= shard["count"] - 1
+    shard |= {"count": 1, "stride": 0}
+    (folder / MANIFEST).write_text(json.dumps(fields))
+    assert read_manifest(folder).count == 6
+
+
 @pytest.mark.parametrize("name", ["../shard-00000.npy", "/etc/passwd", "..", ".", "", "a/b", "a\\b", "a\0b", "a\nb", "\ud800", 5, None])
 @pytest.mark.parametrize("kind", ["shards", "files"])
 def test_a_name_that_is_no_plain_file_name(folder: Path, original: str, kind: str, name: Any) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from conftest import bake
-from launch import prebake, rows
+from launch import prebake, refused, rows
 from pictures import image_folder, jpeg, photo
 
+from convert import progress
 from convert.errors import PrebakeError
 
 
@@ -44,6 +46,11 @@ def test_strict_allows_none(tmp_path: Path) -> None:
     done = prebake("memmap", source, tmp_path / "out", "--size", "16", "--strict")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "a/broken-0000.jpg: truncated" in done.stderr
+    assert "a picture was rejected, and --strict allows none" in done.stderr
+    assert "--max-rejects" not in done.stderr
+    assert "--strict allows none" in refused(prebake("stats", source, "--size", "16", "--strict"))
+    none = refused(prebake("memmap", source, tmp_path / "out", "--size", "16", "--max-rejects", "0"))
+    assert "a picture was rejected, and --max-rejects 0 allows none" in none
     assert not (tmp_path / "out").exists()
 
 
@@ -89,3 +96,14 @@ def test_the_table_of_rejects_has_every_reason_by_name(tmp_path: Path) -> None:
     }
     assert all(detail for _, detail in found.values())
     assert "HEIC" in found["a/phone.jpg"][1]
+
+
+def test_a_shard_that_is_tried_again_says_no_reject_twice(tmp_path: Path) -> None:
+    progress.create(tmp_path, 2)
+    for _ in range(2):  # as when a worker dies, and another begins its shard again
+        for shard, keys in enumerate([["a", "b"], ["c", "d"]]):
+            with closing(progress.Meter(tmp_path, shard)) as meter:
+                for key in keys:
+                    meter.reject((key, "empty", "0 bytes"))
+    for count in range(6):
+        assert [key for key, _, _ in progress.first_rejects(tmp_path, count)] == ["a", "b", "c", "d"][:count]

@@ -21,6 +21,7 @@ from convert.errors import PrebakeError
 from convert.manifest import Manifest, Target
 from convert.request import Request, resolve
 from convert.run import carry_out
+from convert.tasks import Crew
 from readers import BakedDataset, CenterCrop, open_dataset
 
 COLUMNS = ("age", "height", "käse")
@@ -33,7 +34,7 @@ def bake_values(source: Path, out: Path, format: str, columns: tuple[str, ...] =
     values[::5, 0] = np.nan
     values[1], values[2, -1] = 0, 3e38
     plan = dataclasses.replace(plan, target=Target("values", len(columns)), targets=values, classes=columns)
-    manifest = carry_out(plan, out, workers=1, executor="serial", preview=False, quiet=True).manifest
+    manifest = carry_out(plan, out, Crew(1, "serial", quiet=True), preview=False).manifest
     return manifest, dict(zip(scanned.keys, values.tolist(), strict=True))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from convert.contracts import RejectError
-from convert.image.depth import in_sixteen_bits, is_wide, to_eight_bits, wide_levels
+from convert.image.depth import BAND, in_sixteen_bits, is_wide, to_eight_bits
 from convert.image.profile import to_srgb
 from convert.manifest import Decoding
 
@@ -22,8 +22,6 @@ NAMES = {
 TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
 BYTE = np.float32(257)
 """An 8-bit level times this is the 16-bit level of the same grey."""
-BAND = 1 << 22
-"""Pixels that are laid over the background at a time: a large picture in four copies would fill the memory."""
 
 
 def in_mode(picture: Image.Image, mode: str, profile: object, *, decoding: Decoding, seen: Counter[str]) -> Image.Image:
@@ -43,7 +41,7 @@ def in_mode(picture: Image.Image, mode: str, profile: object, *, decoding: Decod
         return in_sixteen_bits(picture, seen)
     rgb = _to_rgb(picture, decoding, seen)
     if decoding.icc == "srgb":
-        rgb = to_srgb(rgb, profile, seen)
+        rgb = to_srgb(rgb, profile, picture.mode, seen)
     if mode == "F":
         return Image.fromarray(np.asarray(rgb.convert("L"), np.float32) * BYTE)
     return rgb.convert("L") if mode == "L" else rgb
@@ -54,7 +52,7 @@ def _to_rgb(picture: Image.Image, decoding: Decoding, seen: Counter[str]) -> Ima
     if picture.mode == "RGB" and "transparency" not in picture.info:
         return picture
     if is_wide(picture):
-        return Image.fromarray(to_eight_bits(wide_levels(picture), decoding.window, seen)).convert("RGB")
+        return to_eight_bits(picture, decoding, seen).convert("RGB")
     seen[NAMES.get(picture.mode, picture.mode)] += 1
     if "transparency" not in picture.info and picture.mode not in TRANSPARENT:
         try:
@@ -77,7 +75,6 @@ def _laid_over(picture: Image.Image, background: str) -> Image.Image:
     rows = max(1, BAND // picture.width)
     for top in range(0, picture.height, rows):
         layer = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
-        layer.info = picture.info
         layer = layer.convert("RGBA")
         whole.paste(Image.alpha_composite(Image.new("RGBA", layer.size, background), layer).convert("RGB"), (0, top))
     return whole

@@ -2,7 +2,6 @@
 
 import io
 from collections import Counter
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +12,10 @@ from convert.contracts import RejectError
 from convert.image.colour import in_mode
 from convert.image.depth import is_wide, wide_levels
 from convert.image.faults import every_fault_a_reject
-from convert.image.jpeg import SOI, decode_strict, judge, mend
-from convert.image.magic import foreign_jpeg
+from convert.image.read import Enough, read_jpeg, read_other
+from convert.image.segments import SOI
 from convert.image.upright import FIRST_TURNED, orientation, upright
 from convert.manifest import Decoding
-
-Enough = Callable[[int, int], tuple[int, int]]
-"""From an upright picture's height and width to the least height and width that it may be decoded at."""
 
 
 class Decoded(NamedTuple):
@@ -53,18 +49,15 @@ def decode(
         raise RejectError("empty", "0 bytes")
     policy, counts = decoding or Decoding(), Counter[str]() if seen is None else seen
     with every_fault_a_reject(data):
-        picture = _open(data, policy)
-        name = "JPEG" if data.startswith(SOI) else str(picture.format)
-        turn, profile = orientation(picture), picture.info.get("icc_profile")
-        height, width = (picture.width, picture.height) if turn >= FIRST_TURNED else (picture.height, picture.width)
-        least = None if enough is None or policy.exact else enough(height, width)
-        if least and turn >= FIRST_TURNED:
-            least = least[1], least[0]
-        whole = picture.width
-        picture = _pixels(data, picture, least, counts)
-        if picture.width < whole:
-            counts[f"JPEG decoded at 1/{whole // picture.width}"] += 1
-        return Decoded(upright(in_mode(picture, mode, profile, decoding=policy, seen=counts), turn, counts), height, width, name)
+        opened = _open(data, policy)
+        profile = opened.info.get("icc_profile")
+        if data.startswith(SOI):
+            read = read_jpeg(data, opened, None if policy.exact else enough, counts)
+        else:
+            read = read_other(data, opened, mode, counts)
+        del opened  # it holds a large picture's first copy
+        made = in_mode(read.picture, mode, profile, decoding=policy, seen=counts)
+        return Decoded(upright(made, read.turn, counts), read.height, read.width, read.format)
 
 
 def decode_wide(data: bytes, decoding: Decoding) -> npt.NDArray[np.uint16] | None:
@@ -81,7 +74,7 @@ def decode_wide(data: bytes, decoding: Decoding) -> npt.NDArray[np.uint16] | Non
             return None
         picture.load()
         levels = wide_levels(picture)
-        return levels.astype(np.uint16) if levels.dtype == np.uint16 else None
+        return levels.astype(np.uint16, copy=False) if levels.dtype == np.uint16 else None
 
 
 def header_size(data: bytes) -> tuple[int, int]:
@@ -101,32 +94,3 @@ def _open(data: bytes, decoding: Decoding) -> Image.Image:
     if picture.width * picture.height > decoding.max_pixels:
         raise RejectError("too_large", f"{picture.width} x {picture.height} pixels, --max-pixels is {decoding.max_pixels}")
     return picture
-
-
-def _pixels(data: bytes, picture: Image.Image, least: tuple[int, int] | None, seen: Counter[str]) -> Image.Image:
-    """The opened picture, decoded; not upright yet."""
-    if not data.startswith(SOI):
-        seen[str(picture.format)] += 1
-        picture.load()
-        seen["first of several frames"] += _is_animated(data)
-        return picture
-    levels = decode_strict(data, least)
-    if levels is not None:
-        return Image.fromarray(levels)
-    if name := foreign_jpeg(data):
-        raise RejectError("unsupported_format", name)
-    judge(data, seen)
-    try:
-        picture.load()
-    except OSError:
-        picture = Image.open(io.BytesIO(mend(data)))
-        picture.load()
-    return picture
-
-
-def _is_animated(data: bytes) -> bool:
-    """Looked up in a picture of its own, as looking moves to the next frame; a broken second frame is no fault of the first."""
-    try:
-        return bool(getattr(Image.open(io.BytesIO(data)), "is_animated", False))
-    except Exception:  # noqa: BLE001 - Pillow raises almost anything
-        return True

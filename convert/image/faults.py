@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from PIL import Image, UnidentifiedImageError
 
 from convert.contracts import RejectError
-from convert.image.jpeg import SOI, end_of_scans
 from convert.image.magic import broken_header, foreign_format, foreign_jpeg
+from convert.image.segments import SOI, end_of_scans
 
 
 @contextmanager

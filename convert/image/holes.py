@@ -6,41 +6,47 @@ honest. Code
 words: ITU-T T.81, annex C: the first symbol of a table has the code of zeros.
 """
 
+from collections.abc import Iterator
+
+import simplejpeg
+
 from convert.contracts import RejectError
+from convert.image.segments import EOI, FRAMES, SEQUENTIAL, SOS, segments
 
 RUN = bytes(65)
 """Zeros that are no padding any more: 520 bits."""
-SEQUENTIAL = (0xC0, 0xC1)
+DHT = 0xC4
 END_OF_BLOCK = 0
 
 
-def _first_symbols(table: bytes) -> list[int]:
-    """The symbol that zeros stand for, in each AC table of a DHT segment."""
-    found, at = [], 0
+def _first_symbols(table: bytes) -> dict[int, int]:
+    """The symbol that zeros stand for, for each AC table of a DHT segment, by its number."""
+    found, at = {}, 0
     while at + 17 <= len(table):
         count = sum(table[at + 1 : at + 17])
         if table[at] >> 4 and count and at + 17 < len(table):
-            found.append(table[at + 17])
+            found[table[at] & 15] = table[at + 17]
         at += 17 + count
     return found
 
 
-def _coded_data(data: bytes) -> int | None:
-    """Where the coded data begin in which zeros mean texture; None where they may be honest, or are not sequential Huffman codes."""
-    at, sequential, firsts = 2, False, list[int]()
-    while at + 4 <= len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
-        if marker == 0xFF:
-            at += 1
-            continue
-        if marker in SEQUENTIAL:
-            sequential = True
-        elif marker == 0xC4:
-            firsts += _first_symbols(data[at + 4 : at + 2 + length])
-        elif marker == 0xDA:
-            return at + 2 + length if sequential and any(symbol != END_OF_BLOCK for symbol in firsts) else None
-        at += 2 + length
-    return None
+def _textured_scans(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where the coded data begin and end in which zeros mean texture: sequential Huffman codes with a table that says so."""
+    sequential, firsts, begin = False, dict[int, int](), 0
+    for segment in segments(data):
+        if begin:
+            yield begin, segment.start
+            begin = 0
+        body = data[segment.begin : segment.end]
+        if segment.marker in FRAMES:
+            sequential = segment.marker in SEQUENTIAL
+        elif segment.marker == DHT:
+            firsts |= _first_symbols(body)
+        elif segment.marker == SOS and sequential and body:
+            tables = {selector & 15 for selector in body[2 : 2 + 2 * body[0] : 2]}
+            begin = segment.end if any(firsts.get(table, END_OF_BLOCK) != END_OF_BLOCK for table in tables) else 0
+    if begin:
+        yield begin, len(data)
 
 
 def look_for_holes(data: bytes) -> None:
@@ -49,11 +55,21 @@ def look_for_holes(data: bytes) -> None:
     Raises:
         RejectError: truncated, where the zeros run to the end; corrupt, where something follows them.
     """
-    begin = _coded_data(data)
-    at = -1 if begin is None else data.find(RUN, begin)
-    if at < 0 or data.find(b"\xff\xd9", begin, at) >= 0:  # in coded data, FF D9 is always the end
-        return
-    rest = data[at:].lstrip(b"\0")
-    zeros = len(data) - at - len(rest)
-    reason = "corrupt" if rest and not rest.startswith(b"\xff\xd9") else "truncated"
-    raise RejectError(reason, f"{zeros} bytes of zeros in the coded data, from byte {at}")
+    for begin, end in _textured_scans(data):
+        at = data.find(RUN, begin, end)
+        if at < 0:
+            continue
+        rest = data[at:end].lstrip(b"\0")
+        if not rest and is_whole(data[:at] + EOI):
+            continue  # padding, however long
+        zeros = end - at - len(rest)
+        raise RejectError("corrupt" if rest else "truncated", f"{zeros} bytes of zeros in the coded data, from byte {at}")
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether strict libjpeg-turbo has nothing against a file."""
+    try:
+        simplejpeg.decode_jpeg(data, colorspace="Gray", strict=True)
+    except ValueError:
+        return False
+    return True

@@ -51,7 +51,12 @@ def broken_header(data: bytes) -> tuple[str, str] | None:
         return None
     if len(data) < WHOLE_HEADER:
         return "truncated", f"a {name} of {len(data)} bytes without a whole header"
-    return ("unsupported_format", "a TIFF of a kind that this Pillow does not read") if name == "TIFF" else ("corrupt", f"{name} header")
+    if name != "TIFF":
+        return "corrupt", f"{name} header"
+    directory = int.from_bytes(data[4:8], "little" if data.startswith(b"II") else "big")
+    if directory + 2 > len(data):  # where the picture is described, often at the end
+        return "truncated", f"a TIFF of {len(data)} bytes whose directory is at {directory}"
+    return "unsupported_format", "a TIFF of a kind that this Pillow does not read"
 
 
 def foreign_format(data: bytes) -> str | None:

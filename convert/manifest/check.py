@@ -17,6 +17,9 @@ from convert.manifest.schema import MANIFEST, SCHEMA, Decoding, Manifest, Shard,
 DTYPES = {"float16": 2, "float32": 4, "uint8": 1, "uint16": 2}
 COLOURS = {"RGB": 3, "gray": 1}
 """Channels of each."""
+RESIZES = ("center-crop", "stretch", "pad")
+FILTERS = ("bilinear", "bicubic", "lanczos")
+ORDERS = ("shuffled", "source")
 HIGHEST = sys.float_info.max
 SMALLEST = math.ulp(0.0)
 """A std is above 0."""
@@ -66,6 +69,7 @@ def _shard(fields: dict[str, Any], row: int) -> Shard:
     shard = Shard(file_name(fields["name"]), whole(fields["count"]), whole(fields["bytes"]), text(fields["checksum"]), first, stride)
     need((first is None) == (stride is None) and len(fields) == len(dataclasses.fields(Shard)), f"{shard.name}: half an offset")
     if first is not None and stride is not None and shard.count:
+        need(shard.count == 1 or stride >= row, f"{shard.name}: rows of {row} bytes lie {stride} apart")
         end = first + (shard.count - 1) * stride + row
         need(end <= shard.bytes, f"{shard.name}: rows end at byte {end} of {shard.bytes}")
     return shard
@@ -78,6 +82,8 @@ def _file(fields: dict[str, Any]) -> SideFile:
 
 def _target(fields: dict[str, Any], classes: tuple[str, ...]) -> Target:
     target = Target(text(fields["kind"], "class", "values", "none"), whole(fields["width"]))
+    need(bool(classes) or target.kind == "none", f"{target.kind} without names")
+    need(len(set(classes)) == len(classes), "a class twice")
     widths = {"class": 1, "values": len(classes), "none": 0}
     need(target.width == widths[target.kind] and len(fields) == len(dataclasses.fields(Target)), f"{fields!r} makes no sense")
     return target
@@ -86,6 +92,7 @@ def _target(fields: dict[str, Any], classes: tuple[str, ...]) -> Target:
 def _decoding(fields: dict[str, Any]) -> Decoding:
     need(len(fields) == len(dataclasses.fields(Decoding)), f"{fields!r}: one field too many")
     window = None if fields["window"] is None else numbers(fields["window"], 2, -HIGHEST, HIGHEST)
+    need(window is None or 0 < window[1] - window[0] <= HIGHEST, f"{window} is no range")
     need(type(fields["exact"]) is bool, "exact is neither true nor false")
     return Decoding(
         alpha=text(fields["alpha"], "white", "black", "drop"),
@@ -104,8 +111,12 @@ def _checked(fields: dict[str, Any]) -> Manifest:
     colour = text(fields["colour"], *COLOURS)
     need(channels == COLOURS[colour], f"{channels} channels of {colour}")
     dtype = text(fields["dtype"], *DTYPES)
+    need(dtype != "uint16" or colour == "gray", f"{dtype} of {colour}")
     row = height * width * channels * DTYPES[dtype]
     shards = tuple(_shard(table(shard), row) for shard in items(fields["shards"]))
+    files = tuple(_file(table(file)) for file in items(fields["files"]))
+    taken = [MANIFEST, *(shard.name for shard in shards), *(file.name for file in files)]
+    need(len(set(taken)) == len(taken), "two files of one name")
     count = whole(fields["count"])
     need(sum(shard.count for shard in shards) == count, f"shards hold {sum(s.count for s in shards)} rows, count is {count}")
     need(sum(shard.bytes + SLOT for shard in shards) <= LIMIT, "shards are larger than any address space")
@@ -125,15 +136,15 @@ def _checked(fields: dict[str, Any]) -> Manifest:
         mean=numbers(fields["mean"], channels, 0),
         std=numbers(fields["std"], channels, SMALLEST),
         normalized=fields["normalized"],
-        resize=text(fields["resize"]),
-        filter=text(fields["filter"]),
+        resize=text(fields["resize"], *RESIZES),
+        filter=text(fields["filter"], *FILTERS),
         target=_target(table(fields["target"]), classes),
         classes=classes,
-        order=text(fields["order"]),
+        order=text(fields["order"], *ORDERS),
         seed=whole(fields["seed"], 0, (1 << 63) - 1),
         source=text(fields["source"]),
         pillow={name: text(version) for name, version in table(fields["pillow"]).items()},
         plan=text(fields["plan"]),
         shards=shards,
-        files=tuple(_file(table(file)) for file in items(fields["files"])),
+        files=files,
     )
