@@ -97,7 +97,17 @@ def read_item(root: Path, key: str) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a FIFO must not hang the run
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise RejectError("not_regular_file", "a pipe, socket or device")
-            return file.read()
+            data: bytes | None = file.read()
     except OSError as error:
-        reason = "broken_symlink" if path.is_symlink() and not path.exists() else "unreadable"
-        raise RejectError(reason, error.strerror or str(error)) from error
+        raise RejectError(_unopened(path), error.strerror or str(error)) from error
+    if data is None:  # some of the kernel's own files say that they are regular, and wait for more like a pipe
+        raise RejectError("unreadable", "it has no data to read now")
+    return data
+
+
+def _unopened(path: Path) -> str:
+    """Why a file cannot be opened: a socket never can, and a terminal only by a process that has one."""
+    try:
+        return "unreadable" if stat.S_ISREG(path.stat().st_mode) else "not_regular_file"
+    except OSError:
+        return "broken_symlink" if path.is_symlink() else "unreadable"
