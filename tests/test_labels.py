@@ -112,6 +112,35 @@ def test_numbers_are_the_labels_themselves(people: Path, tmp_path: Path) -> None
     assert complaint(people, measured).endswith("measured.csv, line 3: 3.5 is a number, not a class; --target stores values")
 
 
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (
+            "-1 2 10 0",
+            "l.csv: 1 row has a negative label, which is no class: line 2 (-1); --target stores numbers as values, or leave the row out",
+        ),
+        (
+            "-1.0 2.0 -100 0",
+            "l.csv: 2 rows have a negative label, which is no class: line 2 (-1.0), line 4 (-100); --target stores numbers",
+        ),
+        ("0 1 2 +3", "l.csv, line 5: +3 is a number, not a class; --target stores values"),
+        ("10 9 1e1 2", "l.csv, line 4: 1e1 is a number, not a class; --target stores values"),
+        ("-0.5 -1 0 1", "l.csv: 1 row has a negative label, which is no class: line 3 (-1); --target stores numbers"),
+    ],
+)
+def test_numbers_that_are_no_classes_are_not_sorted_as_names(people: Path, tmp_path: Path, cells: str, says: str) -> None:
+    rows = [f"{key},{cell}\n" for key, cell in zip(PEOPLE, cells.split(), strict=False)]
+    assert says in complaint(people, table(tmp_path / "l.csv", "path,label\n" + "".join(rows)))
+
+
+def test_names_with_digits_are_names(people: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "l.csv", "path,label\np1/a.jpg,-1\np2/a.jpg,2\ntop.jpg,unknown\n")
+    assert labelled(people, file) == {"p1/a.jpg": 0, "p2/a.jpg": 1, "top.jpg": 2}
+    assert labelled(people, table(file, "path,label\np1/a.jpg,1_0\np2/a.jpg,0_1\n")) == {"p1/a.jpg": 1, "p2/a.jpg": 0}
+    given = table(tmp_path / "names.txt", "1\n-1\n")
+    assert labelled(people, table(file, "path,label\np1/a.jpg,-1\np2/a.jpg,1\n"), classes=given) == {"p1/a.jpg": 1, "p2/a.jpg": 0}
+
+
 def test_rows_without_a_label_are_counted_and_named(people: Path, tmp_path: Path) -> None:
     file = table(tmp_path / "l.csv", "path,label\n" + "".join(f"{key}, \n" for key in PEOPLE))
     line = complaint(people, file)
