@@ -84,12 +84,24 @@ def test_values_with_unknown_ones_reach_the_readers(people: Path, format: str, t
             np.testing.assert_array_equal(shard["targets"][:], targets)
 
 
+def test_carried_columns_never_take_a_name_that_another_has(people: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "l.csv", "file,label,key,own_key,own_own_label,own_label\ntop.jpg,cat,a,b,c,d\n")
+    bake("memmap", people, tmp_path / "out", "--labels", file, "--path", "file", "--label", "label")
+    with (tmp_path / "out" / "samples.csv").open(newline="") as samples:
+        header, cells = csv.reader(samples)
+    assert header[12:] == ["file", "own_own_own_label", "own_own_key", "own_key", "own_own_label", "own_label"]
+    assert cells[12:] == ["top.jpg", "cat", "a", "b", "c", "d"]
+    assert len(set(header)) == len(header)
+
+
 def test_several_names_in_a_label(people: Path, tmp_path: Path) -> None:
     file = table(tmp_path / "l.tsv", "path\tFinding Labels\np1/a.jpg\tB | A\np2/a.jpg\t\ntop.jpg\tB|C|B\n")
     assert labelled(people, file, label_sep="|") == {"p1/a.jpg": (1, 1, 0), "p2/a.jpg": (0, 0, 0), "top.jpg": (0, 1, 1)}
     plan, source = plan_of(people, file, label_sep="|")
     assert (plan.target.kind, plan.target.width, plan.classes) == ("values", 3, ("A", "B", "C"))
     assert source.labelled == "l.tsv, column Finding Labels, 3 names (1 to 2 pictures each); 1 row without any, by path"
+    once = table(tmp_path / "once.tsv", "path\tlabels\np1/a.jpg\tA|B\np2/a.jpg\tC\n")
+    assert "column labels, 3 names (1 picture each), by path" in plan_of(people, once, label_sep="|")[1].labelled
     names = table(tmp_path / "names.txt", "C\nB\n")
     assert "1 row has a label that --classes" in complaint(people, file, label_sep="|", classes=names)
     assert labelled(people, file, label_sep="|", classes=table(names, "C\nB\nX\nA\n"))["top.jpg"] == (1, 1, 0, 0)
