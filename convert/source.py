@@ -122,7 +122,7 @@ def read_start(root: Path, key: str, count: int) -> bytes:
         return _read(file, count)
 
 
-def _read(file: io.FileIO, count: int) -> bytes:
+def _read(file: FileIO, count: int) -> bytes:
     data: bytes | None = file.read(count)
     if data is None:  # some of the kernel's own files say that they are regular, and wait for more like a pipe
         raise RejectError("unreadable", "it has no data to read now")

@@ -168,5 +168,5 @@ def test_a_regular_file_that_has_nothing_to_read_yet_is_unreadable(tmp_path: Pat
             return None
 
     (tmp_path / "kmsg.jpg").write_bytes(b"x")
-    monkeypatch.setattr(os, "fdopen", lambda descriptor, _mode: Waiting(descriptor))
+    monkeypatch.setattr("convert.source.FileIO", Waiting)
     assert reason(tmp_path, "kmsg.jpg") == "unreadable"
