@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from convert.errors import PrebakeError, UsageError, counted, printable
@@ -23,7 +24,7 @@ def read_class_file(path: Path) -> tuple[str, ...]:
     except OSError as error:
         raise PrebakeError(f"--classes {printable(path)} cannot be read: {error.strerror}") from error
     names = tuple(line for line in lines if line.strip())
-    doubles = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+    doubles = {name for name, count in Counter(names).items() if count > 1}
     if doubles or not names:
         raise PrebakeError(
             f"--classes {printable(path)}: " + (f"{printable(min(doubles))} stands there twice" if doubles else "no names in it")

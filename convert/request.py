@@ -79,7 +79,7 @@ def resolve(request: Request) -> tuple[Plan, Source]:
     """Scan the source and plan the bake, but for what is left to the pictures; nothing is written.
 
     Raises:
-        PrebakeError: no pictures, an unknown class, a table that does not fit, a missing library, OUT inside the source or read by the bake.
+        PrebakeError: no pictures, an unknown class, a table that does not fit, a missing library, an OUT that the bake reads or lies in.
         UsageError: contradictory options, boxes or masks, or folders that are no classes.
     """
     require(request.format)

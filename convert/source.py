@@ -99,8 +99,7 @@ def _opened(root: Path, key: str) -> Iterator[FileIO]:
                 raise RejectError("not_regular_file", "a pipe, socket or device")
             yield file
     except OSError as error:
-        reason = "broken_symlink" if path.is_symlink() and not path.exists() else "unreadable"
-        raise RejectError(reason, error.strerror or str(error)) from error
+        raise RejectError(_unopened(path), error.strerror or str(error)) from error
 
 
 def read_item(root: Path, key: str) -> bytes:
@@ -110,7 +109,7 @@ def read_item(root: Path, key: str) -> bytes:
         RejectError: broken_symlink, not_regular_file or unreadable.
     """
     with _opened(root, key) as file:
-        return file.readall()
+        return _read(file, -1)
 
 
 def read_start(root: Path, key: str, count: int) -> bytes:
@@ -120,4 +119,19 @@ def read_start(root: Path, key: str, count: int) -> bytes:
         RejectError: as `read_item`.
     """
     with _opened(root, key) as file:
-        return file.read(count)
+        return _read(file, count)
+
+
+def _read(file: FileIO, count: int) -> bytes:
+    data: bytes | None = file.read(count)
+    if data is None:  # some of the kernel's own files say that they are regular, and wait for more like a pipe
+        raise RejectError("unreadable", "it has no data to read now")
+    return data
+
+
+def _unopened(path: Path) -> str:
+    """Why a file cannot be opened: a socket never can, and a terminal only by a process that has one."""
+    try:
+        return "unreadable" if stat.S_ISREG(path.stat().st_mode) else "not_regular_file"
+    except OSError:
+        return "broken_symlink" if path.is_symlink() else "unreadable"

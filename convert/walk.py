@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,32 +110,42 @@ class Walk:
             self.beside[kind].append(prefix + entry.name)
 
     def below(self, folder: str) -> Iterator[Pictures]:
-        """The pictures of a folder and of all below it, in the order of `sorted(os.walk(...))`; links are followed, loops are not.
+        """The pictures of a folder and of all below it, in the order of `sorted(os.walk(...))`. Links are followed.
+
+        No folder is entered twice, however many links lead to it: that ends loops, and the work is bounded by the folders there are.
+        Real folders come before links, so that a key is a link's path only where there is no other.
 
         Raises:
             PrebakeError: a folder cannot be entered.
         """
         found: list[tuple[str, Pictures]] = []
-        base = self.root.stat()
-        todo = [(folder, frozenset([(base.st_dev, base.st_ino)] if folder else []))]
-        while todo:
-            path, above = todo.pop()
-            full = self.root / path
-            try:
-                info = full.stat()
-            except OSError as error:
-                raise PrebakeError(f"{printable(full)} cannot be entered: {error.strerror}") from error
-            here = (info.st_dev, info.st_ino)
-            if here in above:
-                self.ignored["links back to a folder above"] += 1
+        seen = {_identity(self.root)} if folder else set()
+        todo, links = deque([folder]), deque[str]()
+        while todo or links:
+            path = todo.popleft() if todo else links.popleft()
+            here = _identity(self.root / path)
+            if here in seen:
+                self.ignored["links to folders already listed"] += 1
                 continue
+            seen.add(here)
             folders, pictures = self.list(path)
             if pictures:
                 found.append((path, pictures))
-            todo += [(f"{path}/{name}" if path else name, above | {here}) for name in folders]
+            for name in folders:
+                inner = f"{path}/{name}" if path else name
+                (links if (self.root / inner).is_symlink() else todo).append(inner)
         found.sort(key=lambda pair: pair[0], reverse=True)
         while found:  # what has been taken over takes no room twice
             yield found.pop()[1]
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    """Device and inode of a folder, whatever link leads there."""
+    try:
+        info = folder.stat()
+    except OSError as error:
+        raise PrebakeError(f"{printable(folder)} cannot be entered: {error.strerror}") from error
+    return info.st_dev, info.st_ino
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -84,12 +84,24 @@ def test_values_with_unknown_ones_reach_the_readers(people: Path, format: str, t
             np.testing.assert_array_equal(shard["targets"][:], targets)
 
 
+def test_carried_columns_never_take_a_name_that_another_has(people: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "l.csv", "file,label,key,own_key,own_own_label,own_label\ntop.jpg,cat,a,b,c,d\n")
+    bake("memmap", people, tmp_path / "out", "--labels", file, "--path", "file", "--label", "label")
+    with (tmp_path / "out" / "samples.csv").open(newline="") as samples:
+        header, cells = csv.reader(samples)
+    assert header[12:] == ["file", "own_own_own_label", "own_own_key", "own_key", "own_own_label", "own_label"]
+    assert cells[12:] == ["top.jpg", "cat", "a", "b", "c", "d"]
+    assert len(set(header)) == len(header)
+
+
 def test_several_names_in_a_label(people: Path, tmp_path: Path) -> None:
     file = table(tmp_path / "l.tsv", "path\tFinding Labels\np1/a.jpg\tB | A\np2/a.jpg\t\ntop.jpg\tB|C|B\n")
     assert labelled(people, file, label_sep="|") == {"p1/a.jpg": (1, 1, 0), "p2/a.jpg": (0, 0, 0), "top.jpg": (0, 1, 1)}
     plan, source = plan_of(people, file, label_sep="|")
     assert (plan.target.kind, plan.target.width, plan.classes) == ("values", 3, ("A", "B", "C"))
     assert source.labelled == "l.tsv, column Finding Labels, 3 names (1 to 2 pictures each); 1 row without any, by path"
+    once = table(tmp_path / "once.tsv", "path\tlabels\np1/a.jpg\tA|B\np2/a.jpg\tC\n")
+    assert "column labels, 3 names (1 picture each), by path" in plan_of(people, once, label_sep="|")[1].labelled
     names = table(tmp_path / "names.txt", "C\nB\n")
     assert "1 row has a label that --classes" in complaint(people, file, label_sep="|", classes=names)
     assert labelled(people, file, label_sep="|", classes=table(names, "C\nB\nX\nA\n"))["top.jpg"] == (1, 1, 0, 0)
@@ -110,6 +122,35 @@ def test_numbers_are_the_labels_themselves(people: Path, tmp_path: Path) -> None
     assert "1 row has a label of 1,000,000 or more, which is no class: line 2 (1000000); --target stores" in complaint(people, huge)
     measured = table(tmp_path / "measured.csv", "path,label\np1/a.jpg,3\np2/a.jpg,3.5\n")
     assert complaint(people, measured).endswith("measured.csv, line 3: 3.5 is a number, not a class; --target stores values")
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (
+            "-1 2 10 0",
+            "l.csv: 1 row has a negative label, which is no class: line 2 (-1); --target stores numbers as values, or leave the row out",
+        ),
+        (
+            "-1.0 2.0 -100 0",
+            "l.csv: 2 rows have a negative label, which is no class: line 2 (-1.0), line 4 (-100); --target stores numbers",
+        ),
+        ("0 1 2 +3", "l.csv, line 5: +3 is a number, not a class; --target stores values"),
+        ("10 9 1e1 2", "l.csv, line 4: 1e1 is a number, not a class; --target stores values"),
+        ("-0.5 -1 0 1", "l.csv: 1 row has a negative label, which is no class: line 3 (-1); --target stores numbers"),
+    ],
+)
+def test_numbers_that_are_no_classes_are_not_sorted_as_names(people: Path, tmp_path: Path, cells: str, says: str) -> None:
+    rows = [f"{key},{cell}\n" for key, cell in zip(PEOPLE, cells.split(), strict=False)]
+    assert says in complaint(people, table(tmp_path / "l.csv", "path,label\n" + "".join(rows)))
+
+
+def test_names_with_digits_are_names(people: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "l.csv", "path,label\np1/a.jpg,-1\np2/a.jpg,2\ntop.jpg,unknown\n")
+    assert labelled(people, file) == {"p1/a.jpg": 0, "p2/a.jpg": 1, "top.jpg": 2}
+    assert labelled(people, table(file, "path,label\np1/a.jpg,1_0\np2/a.jpg,0_1\n")) == {"p1/a.jpg": 1, "p2/a.jpg": 0}
+    given = table(tmp_path / "names.txt", "1\n-1\n")
+    assert labelled(people, table(file, "path,label\np1/a.jpg,-1\np2/a.jpg,1\n"), classes=given) == {"p1/a.jpg": 1, "p2/a.jpg": 0}
 
 
 def test_rows_without_a_label_are_counted_and_named(people: Path, tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ def test_whole_ranges_of_ids_are_refused_in_any_table(tmp_path: Path) -> None:
     rows = "".join(f"{i}.jpg,{i}\n" for i in range(1, 1001))
     assert "labels from 1 to 1000, none 0" in complaint(root, table(tmp_path / "l.csv", f"path,label\n{rows}"))
     assert labelled(root, table(tmp_path / "l.csv", f"path,label\n{rows}".replace(",1000\n", ",0\n")))["7.jpg"] == 7
+    some = "path,label\n3.jpg,17\n4.jpg,1000\n"  # places of 1000 classes end at 999
+    assert "labels from 17 to 1000, none 0" in complaint(root, table(tmp_path / "l.csv", some))
+    assert labelled(root, table(tmp_path / "l.csv", some.replace("1000", "999"))) == {"3.jpg": 17, "4.jpg": 999}
+    assert labelled(root, table(tmp_path / "l.csv", some.replace("17", "0"))) == {"3.jpg": 0, "4.jpg": 1000}
 
 
 def test_numbers_from_0_in_order_of_the_names(val: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from array import array
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,14 @@ def test_a_miss_shows_the_three_nearest_names(tmp_path: Path) -> None:
     first, second, third = line.partition("; nearest to s3/IMG_00101.jpg: ")[2].split(", ")
     assert {first, second} == {"s3/IMG_0010.jpg", "s3/IMG_0101.jpg"}
     assert (root / third).is_file()
+
+
+def test_the_nearest_is_found_among_many_that_share_more_letters() -> None:
+    swapped = ["_ghijkl_abcdef", "ghijkl_abcdef_", "ef_ghijklabcd", "f_ghijklabcde"]  # nearly all pairs of letters, in another order
+    name, meant = "abcdef_ghijkl", "abXdef_gXijkl"
+    ratios = {key: SequenceMatcher(None, name, key).ratio() for key in [*swapped, meant]}
+    assert max(ratios, key=ratios.__getitem__) == meant
+    assert nearest([*swapped, meant], name)[0] == meant
 
 
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from conftest import bake as bake_here
 from hypothesis import given
 from hypothesis import strategies as st
 from launch import prebake, refused, tree
-from pictures import image_folder, jpeg, photo
+from pictures import image_folder, jpeg, photo, png
+from PIL import Image
 from processes import finish, processes, start, wait_for, workers
 from stock import READ
 
@@ -133,18 +135,38 @@ def test_ctrl_c_leaves_nothing_anywhere(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "source" / "cat" / "first.jpg").write_bytes(data)
     for number in range(5000):  # more than can be done before the signal
         (tmp_path / "source" / "cat" / f"{number}.jpg").hardlink_to(tmp_path / "source" / "cat" / "first.jpg")
+    deep = Image.fromarray(
+        (np.arange(900 * 1200) % 65536).astype(np.uint16).reshape(900, 1200)
+    )  # a window is looked for in such pictures alone
+    (tmp_path / "source" / "cat" / "deep.png").write_bytes(png(deep))
+    for number in range(2000):
+        (tmp_path / "source" / "cat" / f"{number}.png").hardlink_to(tmp_path / "source" / "cat" / "deep.png")
     before = tree(tmp_path / "source")
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    with tempfile.TemporaryDirectory(dir="/tmp") as temporary:  # a socket's path must be short
+        monkeypatch.setenv("TMPDIR", temporary)
+        _interrupt(tmp_path, Path(temporary), command)
+    assert tree(tmp_path / "source") == before
+
+
+def _interrupt(tmp_path: Path, temporary: Path, command: tuple[str, ...]) -> None:
     word, *options = command
     run = start(word, tmp_path / "source", *(str(tmp_path / "out") if option == "OUT" else option for option in options), "--workers", 2)
-    wait_for(lambda: list((tmp_path / "temporary").glob("prebake-*/progress")) and workers(run))
+    wait_for(lambda: list(temporary.glob("prebake-*/progress")) and workers(run))
     os.killpg(run.pid, signal.SIGINT)
     assert finish(run, 5) == (130, ["prebake: interrupted; nothing unfinished was kept"])
     wait_for(lambda: not processes(run.pid), 5)
-    assert not list((tmp_path / "temporary").glob("prebake-*"))
+    assert not list(temporary.glob("prebake-*"))
     assert not (tmp_path / "out").exists()
-    assert tree(tmp_path / "source") == before
+
+
+def test_too_long_a_temporary_folder_is_named(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("x" * 90)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    done = prebake("memmap", source, tmp_path / "out", "--size", 16)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "set TMPDIR=/tmp" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_killed_worker_changes_no_number(tmp_path: Path) -> None:

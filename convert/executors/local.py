@@ -7,6 +7,7 @@ parent's death, and a pipe whose other end the parent holds; when either closes,
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -18,9 +19,11 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from convert.contracts import Outcome
-from convert.errors import NotStartedError, WorkerDiedError
+from convert.errors import NotStartedError, PrebakeError, WorkerDiedError, printable
 from convert.interrupts import signals_held_back
 
+SOCKET = 107
+"""Bytes of a Unix socket's path, at most; multiprocessing makes one in the temporary folder."""
 TICK = 0.2
 """Seconds between two looks at the watch."""
 
@@ -54,7 +57,14 @@ def _context(module: str) -> BaseContext:
 
 
 def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) -> Generator[Outcome | None]:
-    """See `convert.contracts.Executor`. A killed worker breaks a pool for good: what was not finished comes back as failed."""
+    """See `convert.contracts.Executor`. A killed worker breaks a pool for good: what was not finished comes back as failed.
+
+    Raises:
+        PrebakeError: the path of the temporary folder is too long.
+    """
+    folder = tempfile.gettempdir()
+    if len(os.fsencode(folder)) > SOCKET - len("/pymp-12345678/listener-12345678"):
+        raise PrebakeError(f"TMPDIR {printable(folder)} is too long a path for the socket of the workers: set TMPDIR=/tmp")
     with signals_held_back():
         context = _context(getattr(function, "func", function).__module__)
     stop, hold = context.Pipe(duplex=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 
@@ -88,14 +87,22 @@ def _numbers(table: Table, texts: list[str], names: Names | None, whose: str) ->
 
 
 def _refuse_measurements(table: Table, texts: list[str]) -> None:
-    """Labels that are all numbers, and not whole, are measurements: a class for each would be nonsense."""
+    """Labels that are all numbers, but not whole ones from 0, are measurements or codes: classes sorted as text would be nonsense."""
     try:
-        numbers = [float(text) for text in set(texts)]
+        numbers = {text: float(text) for text in set(texts)}
     except ValueError:
         return
-    if not all(math.isfinite(number) and number.is_integer() for number in numbers):
-        row = next(row for row, text in enumerate(texts) if _whole(text) is None)
-        raise PrebakeError(f"{table.where(row)}: {printable(texts[row])} is a number, not a class; --target stores values")
+    if any("_" in text for text in numbers):  # Python's float takes 1_0, which is a name
+        return
+    odd = [row for row, text in enumerate(texts) if _whole(text) is None]
+    if negative := [row for row in odd if numbers[texts[row]] < 0 and numbers[texts[row]].is_integer()]:
+        raise table.complain(
+            negative,
+            "a negative label, which is no class",
+            (texts[row] for row in negative),
+            "; --target stores numbers as values, or leave the row out",
+        )
+    raise PrebakeError(f"{table.where(odd[0])}: {printable(texts[odd[0]])} is a number, not a class; --target stores values")
 
 
 def refuse_devkit(table: Table, texts: list[str]) -> None:
@@ -108,7 +115,7 @@ def refuse_devkit(table: Table, texts: list[str]) -> None:
     if len(values) < len(set(texts)) or not 1 <= min(values) <= max(values) <= DEVKIT:
         return
     bare = len(table.columns) == 1
-    if bare or (min(values), max(values)) == (1, DEVKIT):
+    if bare or max(values) == DEVKIT:  # places of 1000 classes end at 999
         raise PrebakeError(
             f"{printable(table.path)}: labels from {min(values)} to {max(values)}, none 0, look like the ids of ImageNet's devkit, "
             "which are not the places of the sorted synsets: say which synset each is with --label-map map_clsloc.txt, or count from 0"

@@ -33,7 +33,7 @@ def path_columns(table: Table, asked: str | None) -> list[str]:
         return names
     fit = [name for name in table.columns if _plain(name) in PATHS]
     if len(fit) != 1:
-        several = f"{' and '.join(map(printable, fit))} could all name the picture"
+        several = f"{' and '.join(map(printable, fit[:4]))} could all name the picture"
         which = several if fit else "none has a usual name of a picture's path"
         raise PrebakeError(f"{printable(table.path)} has the columns {table.names()}: {which}; say which with --path")
     return fit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,8 +69,9 @@ def _header(path: Path, cells: list[str]) -> list[str]:
     names = [cell.strip() or f"column_{number}" for number, cell in enumerate(cells, 1)]
     if not any(cell.strip() for cell in cells):
         raise PrebakeError(f"{printable(path)}: its first line must name the columns, such as path,label")
+    counts = Counter(names)
     for name in names:
-        if names.count(name) > 1:
+        if counts[name] > 1:
             raise PrebakeError(f"{printable(path)} has two columns called {printable(name)}: rename one")
         if name.lower().endswith(EXTENSIONS):
             raise PrebakeError(f"{printable(path)}: its first line must name the columns, such as path,label, and has {printable(name)}")

@@ -10,6 +10,11 @@ from convert.errors import PrebakeError, printable
 from convert.labels.table import Table
 from convert.labels.text import opened
 
+MOST = 10_000
+"""Columns: more are no columns, but keys of pictures."""
+SPARSE, ALWAYS = 100, 1_000_000
+"""A table may have so many cells for each one that is filled, and this many in any case: that bounds the memory by the file's size."""
+
 
 def read_json_lines(path: Path) -> Table:
     """A table of texts: null is blank, a list or an object is its compact JSON.
@@ -17,11 +22,14 @@ def read_json_lines(path: Path) -> Table:
     Raises:
         PrebakeError: a line that is no JSON object, or holds half a character.
     """
-    table = Table(path)
+    table, filled = Table(path), 0
     with opened(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                for name, text in _object(path, number, line).items():
+                texts = _object(path, number, line)
+                filled += len(texts)
+                _check_columns(table, number, len(table.columns) + sum(name not in table.columns for name in texts), filled)
+                for name, text in texts.items():
                     column = table.columns.setdefault(name, [])
                     column += [""] * (len(table) - len(column))  # rows before the first that has it
                     column.append(text)
@@ -29,6 +37,15 @@ def read_json_lines(path: Path) -> Table:
     for column in table.columns.values():
         column += [""] * (len(table) - len(column))
     return table
+
+
+def _check_columns(table: Table, number: int, columns: int, filled: int) -> None:
+    """Refuse `{"a.jpg": "cat"}` on each line: each key would be a column, blank in all rows but one."""
+    if columns > MOST or columns * (len(table) + 1) > ALWAYS + SPARSE * filled:
+        raise PrebakeError(
+            f"{printable(table.path)}: {columns:,} different names up to line {number}, nearly all of them without a value on most lines: "
+            'it looks like pictures as names; write {"path": "a.jpg", "label": "cat"} on each line'
+        )
 
 
 def _object(path: Path, number: int, line: str) -> dict[str, str]:

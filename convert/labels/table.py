@@ -5,12 +5,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from convert.errors import PrebakeError, counted, printable
 
 SHOWN = 3
 """Rows that an error names."""
+NAMED = 20
+"""Columns that an error names."""
 
 
 @dataclass
@@ -29,8 +32,9 @@ class Table:
         return f"{printable(self.path)}, line {self.lines[row]}"
 
     def names(self) -> str:
-        """The columns, for an error."""
-        return ", ".join(map(printable, self.columns))
+        """The columns, for an error: the first few of many."""
+        more = len(self.columns) - NAMED
+        return ", ".join(map(printable, islice(self.columns, NAMED))) + (f" and {more:,} more" if more > 0 else "")
 
     def column(self, name: str, option: str) -> list[str]:
         """A column that the user named.

@@ -64,6 +64,6 @@ def _lists(table: Table, asked: Asked, rows: list[list[str]], by: tuple[str, Nam
     targets, names = multi_hot(table, rows, names, whose)
     each = targets.sum(axis=0, dtype=np.int64)
     none = int((~targets.any(axis=1)).sum())
-    often = f"{each.min():,} to {each.max():,}" if each.min() < each.max() else f"{each.max():,}"
-    said = f"column {printable(column)}, {counted(len(names), 'name')} ({often} pictures each)"
+    often = f"{each.min():,} to " if each.min() < each.max() else ""
+    said = f"column {printable(column)}, {counted(len(names), 'name')} ({often}{counted(int(each.max()), 'picture')} each)"
     return Made(targets, names, said + (f"; {counted(none, 'row')} without any" if none else ""))
