@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 WHOLE = re.compile(rb"-?[1-9]\d{0,18}|0")
 """`-0` is none: int64 has no sign for it."""
-FLOAT = re.compile(rb"-?((?:0|[1-9]\d{0,18})?\.\d*)(?:[eE][+-]?\d+)?")
-"""Leading zeros and twenty digits are no number but somebody's id, which must stay what it is; so must `1E17`, without a point."""
+FLOAT = re.compile(rb"-?((?:0|[1-9]\d{0,18})?\.\d*|[1-9](?=e-))(?:[eE][+-]?\d+)?")
+"""Leading zeros and twenty digits are no number but somebody's id, which must stay what it is; so must `1E17`, without a point. `1e-05`
+is how programs write small numbers."""
 DIGITS = 17
 """Significant digits that every float64 can be written in, and read back (IEEE 754: 1 + ceil(53 log10 2))."""
 UNKNOWN = (b"", b"nan", b"NaN")

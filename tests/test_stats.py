@@ -135,9 +135,7 @@ def test_ctrl_c_leaves_nothing_anywhere(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "source" / "cat" / "first.jpg").write_bytes(data)
     for number in range(5000):  # more than can be done before the signal
         (tmp_path / "source" / "cat" / f"{number}.jpg").hardlink_to(tmp_path / "source" / "cat" / "first.jpg")
-    deep = Image.fromarray(
-        (np.arange(900 * 1200) % 65536).astype(np.uint16).reshape(900, 1200)
-    )  # a window is looked for in such pictures alone
+    deep = Image.fromarray((np.arange(900 * 1200) % 65536).astype(np.uint16).reshape(900, 1200))  # only such have a window
     (tmp_path / "source" / "cat" / "deep.png").write_bytes(png(deep))
     for number in range(2000):
         (tmp_path / "source" / "cat" / f"{number}.png").hardlink_to(tmp_path / "source" / "cat" / "deep.png")
