@@ -1,0 +1,120 @@
+"""Makes the contenders out of what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
+
+from benching.baking import Baked, shard_files
+from benching.feeds import Contender, Feed, LoaderFeed, TorchFeed
+from benching.pictures import Pictures
+from benching.room import ready
+from benching.settings import FOLDER, Settings
+from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, open_dataset, torch_loader
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def _transform(settings: Settings) -> Any:
+    """What people do to each picture of a folder."""
+    cut = (
+        [transforms.RandomResizedCrop(settings.crop)]
+        if settings.augment == "rrc"
+        else [transforms.Resize(settings.size), transforms.RandomCrop(settings.crop)]
+    )
+    return transforms.Compose([*cut, transforms.RandomHorizontalFlip(), transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
+
+
+def of_folder(pictures: Pictures, settings: Settings, options: dict[str, Any], role: str) -> Contender:
+    """ImageFolder and a DataLoader with some options."""
+    dataset = ImageFolder(str(pictures.root), _transform(settings), allow_empty=True)
+    keys = [str(Path(path).relative_to(pictures.root)) for path, _ in dataset.samples]
+    workers = options.get("num_workers", 0)
+    batch = options.pop("batch_size", settings.batch)
+
+    def make(**more: Any) -> DataLoader[Any]:
+        return DataLoader(dataset, batch, **options, **more)
+
+    return Contender(
+        name=f"folder {role}",
+        format=FOLDER,
+        dtype="jpeg",
+        loader="DataLoader",
+        setup=f"{workers} workers",
+        keys=keys,
+        files=pictures.files,
+        nbytes=pictures.nbytes,
+        open=lambda indices: TorchFeed(make, indices),
+        labels=len(dataset.classes),
+        role=role,
+    )
+
+
+def tuned(settings: Settings) -> dict[str, Any]:
+    """The folder's best known options: all cores, which persist."""
+    pinned = settings.device.startswith("cuda")
+    if not settings.workers:
+        return {"num_workers": 0, "pin_memory": pinned}
+    return {"num_workers": settings.workers, "persistent_workers": True, "prefetch_factor": ready(settings), "pin_memory": pinned}
+
+
+def of_bake(bake: Baked, settings: Settings, loader: str, **options: Any) -> Contender:
+    """A bake through the Loader, or through torch_loader."""
+    cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)
+    steps = [cut, RandomHorizontalFlip()]
+    plain = open_dataset(bake.folder)
+    batch = options.pop("batch_size", settings.batch)
+    opened: Callable[[Any], Feed]
+    if loader == "Loader":
+        device = settings.device if settings.device.startswith("cuda") else None
+
+        def make(**more: Any) -> Loader:
+            return Loader(open_dataset(bake.folder, augment=steps), batch, device=device, **options, **more)
+
+        def opened(indices: Any) -> Feed:
+            return LoaderFeed(make, indices, batch)
+
+        setup = "threads"
+    else:
+
+        def made(**more: Any) -> DataLoader[Any]:
+            return torch_loader(open_dataset(bake.folder, augment=steps), batch, **options, **more)
+
+        def opened(indices: Any) -> Feed:
+            return TorchFeed(made, indices)
+
+        setup = f"{torch_loader(plain, batch, **options).num_workers} workers"
+    return Contender(
+        name=f"{bake.format} {bake.dtype} {loader}",
+        format=bake.format,
+        dtype=bake.dtype,
+        loader=loader,
+        setup=setup,
+        keys=list(plain.keys),
+        files=shard_files(bake.folder),
+        nbytes=bake.nbytes,
+        open=opened,
+        labels=len(plain.classes) if plain.manifest.target.kind == "class" else 0,
+        bake_seconds=bake.seconds,
+    )
+
+
+def field(pictures: Pictures | None, bakes: list[Baked], settings: Settings) -> list[Contender]:
+    """All contenders, the folder first."""
+    found = []
+    if pictures is not None and FOLDER in settings.formats:
+        plain = {"num_workers": 0, "pin_memory": settings.device.startswith("cuda")}
+        found = [of_folder(pictures, settings, options, role) for role, options in (("defaults", plain), ("tuned", tuned(settings)))]
+    kinds = {"prebake": ("Loader",), "dataloader": ("DataLoader",), "both": ("Loader", "DataLoader")}[settings.loader]
+    return found + [of_bake(bake, settings, kind) for bake in bakes for kind in kinds]
+
+
+def device_of(word: str) -> str:
+    """A device; `auto` is the GPU, if torch sees one."""
+    return word if word != "auto" else "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,0 +1,68 @@
+"""Says in a sentence what the figures mean: what holds training up, and whether baking is worth it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+BOUND = 0.95
+"""The share of the upper bound from which on the model is what limits."""
+NEAR = 0.05
+"""Rows this close to the fastest are as good."""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _size(row: dict[str, Any], other: dict[str, Any]) -> str:
+    return f"{row['bytes'] / other['bytes']:.2g} times as large"
+
+
+def _fastest(rows: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    return max(rows, key=lambda row: row[kind]["pictures_per_s"])
+
+
+def _smaller(rows: list[dict[str, Any]], best: dict[str, Any], kind: str) -> str:
+    """The smallest row that is nearly as fast, if it is smaller than the fastest by a tenth."""
+    rate = best[kind]["pictures_per_s"]
+    near = [row for row in rows if row[kind]["pictures_per_s"] > (1 - NEAR) * rate and row["bytes"] < 0.9 * best["bytes"]]
+    if not near:
+        return ""
+    row = min(near, key=lambda row: row["bytes"])
+    return f" {row['name']} is {_size(row, best)} and {_percent(1 - row[kind]['pictures_per_s'] / rate)} slower."
+
+
+def verdict(told: dict[str, Any]) -> str:
+    """From what was measured."""
+    rows, where = told["rows"], "GPU" if told["machine"]["gpu"] else "CPU"
+    baked = [row for row in rows if not row["role"]]
+    folder = next((row for row in rows if row["role"] == "tuned"), None)
+    if not baked:
+        return "No bake was measured: there is nothing to compare the folder with."
+    if not told["bound"]:
+        return _loaders(baked, folder)
+    best = _fastest(baked, "training")
+    share = best["training"]["of_bound"]
+    if folder is not None and folder["training"]["of_bound"] >= BOUND:
+        here = _percent(folder["training"]["of_bound"])
+        return f"Do not bake for this model and machine: the tuned folder already reaches {here} of the upper bound."
+    start = f"{where}-bound with {best['name']}" if share >= BOUND else f"Even {best['name']}, the fastest, is held up by its data"
+    if where == "CPU" and share < BOUND:
+        start = f"{best['name']} is fastest, beside a model that shares the cores with it"
+    text = f"{start}: {_percent(share)} of the upper bound"
+    if folder is not None:
+        text += f"; the tuned folder reaches {_percent(folder['training']['of_bound'])}"
+    return text + "." + _paid(best) + _smaller(baked, best, "training")
+
+
+def _loaders(baked: list[dict[str, Any]], folder: dict[str, Any] | None) -> str:
+    best = _fastest(baked, "loader_only")
+    text = f"Without a model, {best['name']} is fastest: {best['loader_only']['pictures_per_s']:,.0f} pictures/s"
+    if folder is not None:
+        text += f", {best['loader_only']['speedup']:.1f} times the tuned folder"
+    return text + "." + _paid(best) + _smaller(baked, best, "loader_only")
+
+
+def _paid(row: dict[str, Any]) -> str:
+    epochs = row["pays_after_epochs"]
+    return "" if epochs is None else f" Baking has paid after {epochs} epoch{'' if epochs == 1 else 's'}."
