@@ -15,7 +15,7 @@ from benching.machine import describe
 from benching.pictures import Pictures, choose, read_once
 from benching.settings import FOLDER, Settings
 from benching.turns import Turns, upper_bound
-from benching.verdict import verdict
+from benching.verdict import notes, verdict
 from benching.work import Nothing, Training, model_threads
 from convert.errors import PrebakeError
 
@@ -63,7 +63,7 @@ def measure(settings: Settings, work: Path, say: Callable[[str], None]) -> dict[
     counts = {"measured": len(keys), "full": full, "scaled": full != len(keys), "batch": settings.batch}
     told: dict[str, Any] = {"schema": 1, "machine": about, "asked": _plain(settings), "pictures": counts, "labels": checksums.pop()}
     told |= {"bound": bound, "rows": rows}
-    return told | {"verdict": verdict(told)}
+    return told | {"notes": notes(told), "verdict": verdict(told)}
 
 
 def _time(turns: Turns, rows: list[dict[str, Any]], full: int) -> dict[str, Any] | None:

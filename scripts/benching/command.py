@@ -14,6 +14,7 @@ import click
 
 from benching.bench import measure
 from benching.contenders import device_of
+from benching.page import page
 from benching.settings import FOLDER, MODELS, Settings
 from benching.table import table
 from convert.errors import PrebakeError, UsageError
@@ -98,6 +99,7 @@ def settings_of(given: dict[str, Any]) -> Settings:
 @click.option("--work", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where to bake.  [a temporary folder]")
 @click.option("--keep", is_flag=True, help="Leave the bakes there.")
 @click.option("--json", "to_json", type=click.Path(path_type=Path), help="Write the figures.")
+@click.option("--html", "to_html", type=click.Path(path_type=Path), help="Write a page with charts.")
 def main(**given: Any) -> None:
     """Measure which format trains fastest here, and what it costs."""
     try:
@@ -107,6 +109,9 @@ def main(**given: Any) -> None:
     except PrebakeError as error:
         click.echo(f"bench: {error}", err=True)
         sys.exit(error.exit_code)
-    click.echo(table(told))
+    text = table(told)
+    click.echo(text)
     if given["to_json"]:
         given["to_json"].write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    if given["to_html"]:
+        given["to_html"].write_text(page(told, text), "utf-8", "xmlcharrefreplace")

@@ -103,4 +103,5 @@ def table(told: dict[str, Any]) -> str:
         lines += [f"upper bound, one cached batch: {told['bound']['pictures_per_s']:,.0f} pictures/s", *_kind(told, "training")]
     if told["rows"][0]["cold"]:
         lines += ["", "cold: pages dropped, from opening on, workers' start included", *_kind(told, "cold")]
-    return "\n".join([*lines, "", *textwrap.wrap(told["verdict"], WIDTH)])
+    notes = [line for note in told["notes"] for line in textwrap.wrap(f"NOTE: {note}", WIDTH, subsequent_indent="  ")]
+    return "\n".join([*lines, "", *notes, *textwrap.wrap(told["verdict"], WIDTH)])

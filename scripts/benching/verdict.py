@@ -10,6 +10,10 @@ NEAR = 0.05
 """Rows this close to the fastest are as good."""
 
 
+UNSTEADY = 0.2
+"""How far rounds may lie from their median before the figures are called unsteady."""
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
@@ -35,7 +39,8 @@ def _smaller(rows: list[dict[str, Any]], best: dict[str, Any], kind: str) -> str
 def verdict(told: dict[str, Any]) -> str:
     """From what was measured."""
     rows, where = told["rows"], "GPU" if told["machine"]["gpu"] else "CPU"
-    baked = [row for row in rows if not row["role"]]
+    kind = "training" if told["bound"] else "loader_only"
+    baked = [row for row in rows if not row["role"] and row[kind]]
     folder = next((row for row in rows if row["role"] == "tuned"), None)
     if not baked:
         return "No bake was measured: there is nothing to compare the folder with."
@@ -61,6 +66,21 @@ def _loaders(baked: list[dict[str, Any]], folder: dict[str, Any] | None) -> str:
     if folder is not None:
         text += f", {best['loader_only']['speedup']:.1f} times the tuned folder"
     return text + "." + _paid(best) + _smaller(baked, best, "loader_only")
+
+
+def notes(told: dict[str, Any]) -> list[str]:
+    """What makes the figures less sure than they look."""
+    found = []
+    timed = [one for row in told["rows"] for one in (row["loader_only"], row["training"]) if one]
+    worst = max((high - low) / one["epoch_s"] / 2 for one in timed for low, high in [one["epoch_s_spread"]])
+    over = max([one["of_bound"] for one in timed if "of_bound" in one], default=0.0)
+    if worst > UNSTEADY or over > 1 + NEAR:
+        found.append(f"this machine was not quiet: rounds differ by up to {_percent(worst)}, so small differences mean nothing.")
+    if any(row["cold"] and row["cold"]["stayed_warm"] for row in told["rows"]):
+        found.append("some pages could not be dropped: rows marked WARM are not cold.")
+    if told["machine"]["gpu"] is None and told["bound"]:
+        found.append("on a CPU the model and the loaders share the cores; the model has one thread less than there are cores.")
+    return found
 
 
 def _paid(row: dict[str, Any]) -> str:
