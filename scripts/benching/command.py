@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import json
+import re
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from benching.bench import measure
-from benching.contenders import device_of
-from benching.page import page
-from benching.settings import FOLDER, MODELS, Settings
+from benching import diagnose, sweep
+from benching.bench import measure, prepare
+from benching.page import curves_page, page
+from benching.presets import PRESETS, with_preset
+from benching.settings import MODELS, Settings
+from benching.settle import settings_of, workplace
 from benching.table import table
 from convert.errors import PrebakeError, UsageError
-from convert.machine import cores
-from convert.registry import format_names
 
 
 def say(line: str) -> None:
@@ -27,57 +26,49 @@ def say(line: str) -> None:
     click.echo(f"bench: {line}", err=True)
 
 
-@contextlib.contextmanager
-def workplace(where: Path | None, keep: bool) -> Iterator[Path]:
-    """A folder for the bakes, which goes with the block unless it is to be kept."""
-    if keep:
-        kept = Path(tempfile.mkdtemp(prefix="prebake-bench-", dir=where))
-        yield kept
-        say(f"kept: {kept}")
-        return
-    with tempfile.TemporaryDirectory(prefix="prebake-bench-", dir=where) as folder:
-        yield Path(folder)
-
-
-def words(text: str | None, known: tuple[str, ...], option: str) -> tuple[str, ...]:
-    """Comma-separated words, of those that are known.
+def seconds(text: str) -> float:
+    """Of `90`, `90s` or `3min`.
 
     Raises:
-        UsageError: one is not.
+        UsageError: it is none of them.
     """
-    found = known if text is None else tuple(word.strip() for word in text.split(",") if word.strip())
-    for word in found:
-        if word not in known:
-            raise UsageError(f"{option} {word}: there are {', '.join(known)}")
-    return found
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|min)?", text)
+    if match is None:
+        raise UsageError(f"--sweep-budget {text}: write 90s or 3min")
+    return float(match[1]) * (60 if match[2] == "min" else 1)
 
 
-def settings_of(given: dict[str, Any]) -> Settings:
-    """Options, settled for this machine.
+def carry_out(given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+    """Figures, the text for a terminal, and the page.
 
     Raises:
-        UsageError: they make no sense.
+        PrebakeError: see what is asked for.
     """
-    device = device_of(given["device"])
-    gpu = device.startswith("cuda")
-    model = given["model"] or ("resnet50" if gpu else "mobilenet_v3_small")
-    return Settings(
-        data=given["data"],
-        baked=tuple(given["baked"]),
-        formats=words(given["formats"], (FOLDER, *format_names()), "--formats"),
-        dtypes=words(given["dtypes"], ("float16", "float32", "uint8"), "--dtypes"),
-        loader=given["loader"],
-        model=model,
-        device=device,
-        batch=given["batch_size"] or (256 if gpu else 32),
-        augment=given["augment"],
-        amp=gpu if given["amp"] is None else given["amp"],
-        channels_last=given["channels_last"],
-        epochs=given["epochs"],
-        samples=given["samples"] or (8192 if gpu else 1024),
-        cold=given["cold"],
-        workers=cores() if given["workers"] is None else given["workers"],
-    )
+    settings = settings_of(given)
+    if given["diagnose"]:
+        told = diagnose.diagnose(given["diagnose"], settings, say)
+        return told, (text := diagnose.report(told)), curves_page("prebake bench: a loader", [], text)
+    if settings.data is None and not settings.baked:
+        raise UsageError("nothing to measure: give --data FOLDER, or --baked DIR")
+    with workplace(given["work"], given["keep"], say) as work:
+        if given["sweep"]:
+            return swept(settings, work, given)
+        told = measure(settings, work, say)
+    return told, (text := table(told)), page(told, text)
+
+
+def swept(settings: Settings, work: Path, given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+    """The same for a sweep.
+
+    Raises:
+        PrebakeError: see `sweep`.
+    """
+    grid, budget = sweep.parse(given["sweep"]), seconds(given["sweep_budget"])
+    pictures, bakes = prepare(settings, work, say)
+    found = sweep.sweep_all(pictures, bakes, settings, grid=grid, budget=budget, say=say)
+    curves = [(name, [(one.name, one.curves[name]) for one in found if one.curves.get(name)]) for name in grid]
+    text = sweep.report(found)
+    return {"schema": 1, "sweep": [dataclasses.asdict(one) for one in found]}, text, curves_page("prebake bench: a sweep", curves, text)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -98,20 +89,31 @@ def settings_of(given: dict[str, Any]) -> Settings:
 @click.option("--cold", is_flag=True, help="Also time epochs after the page cache was dropped.")
 @click.option("--work", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where to bake.  [a temporary folder]")
 @click.option("--keep", is_flag=True, help="Leave the bakes there.")
+@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Options that replay a well-known experience.")
+@click.option("--sweep", metavar="NAME=A,B", multiple=True, help="Try DataLoader's settings, one at a time.")
+@click.option("--sweep-budget", default="3min", show_default=True, help="Time for all of it.")
+@click.option("--diagnose", metavar="MODULE:FUNCTION", help="Look at a loader of yours instead.")
+@click.argument("words", nargs=-1)
 @click.option("--json", "to_json", type=click.Path(path_type=Path), help="Write the figures.")
 @click.option("--html", "to_html", type=click.Path(path_type=Path), help="Write a page with charts.")
-def main(**given: Any) -> None:
-    """Measure which format trains fastest here, and what it costs."""
+@click.pass_context
+def main(context: click.Context, /, **given: Any) -> None:
+    """Measure which format trains fastest here, and what it costs.
+
+    --baked and --sweep take further words: --sweep num_workers=0,2 batch_size=64,256
+    """
+    typed = {name for name in given if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
+    given["sweep"] = [word for word in (*given["sweep"], *given["words"]) if given["sweep"]]
+    given["baked"] = [*given["baked"], *(Path(word) for word in given["words"] if not given["sweep"])]
     try:
-        settings = settings_of(given)
-        with workplace(given["work"], given["keep"]) as work:
-            told = measure(settings, work, say)
+        if given["words"] and not (given["sweep"] or "baked" in typed):
+            raise UsageError(f"{given['words'][0]}: write --data {given['words'][0]}, or --baked")
+        told, text, html = carry_out(with_preset(given, typed))
     except PrebakeError as error:
-        click.echo(f"bench: {error}", err=True)
+        say(str(error))
         sys.exit(error.exit_code)
-    text = table(told)
     click.echo(text)
     if given["to_json"]:
         given["to_json"].write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     if given["to_html"]:
-        given["to_html"].write_text(page(told, text), "utf-8", "xmlcharrefreplace")
+        given["to_html"].write_text(html, "utf-8", "xmlcharrefreplace")
