@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
-from benching import diagnose, sweep
+from benching import diagnose, sweep, swept
 from benching.bench import measure, prepare
 from benching.page import curves_page, page
 from benching.presets import PRESETS, with_preset
 from benching.settings import MODELS, Settings
 from benching.settle import settings_of, workplace
 from benching.table import table
-from convert.errors import PrebakeError, UsageError
+from convert.errors import PrebakeError, UsageError, printable
 
 
 def say(line: str) -> None:
@@ -52,12 +52,12 @@ def carry_out(given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
         raise UsageError("nothing to measure: give --data FOLDER, or --baked DIR")
     with workplace(given["work"], given["keep"], say) as work:
         if given["sweep"]:
-            return swept(settings, work, given)
+            return try_settings(settings, work, given)
         told = measure(settings, work, say)
     return told, (text := table(told)), page(told, text)
 
 
-def swept(settings: Settings, work: Path, given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+def try_settings(settings: Settings, work: Path, given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
     """The same for a sweep.
 
     Raises:
@@ -67,7 +67,7 @@ def swept(settings: Settings, work: Path, given: dict[str, Any]) -> tuple[dict[s
     pictures, bakes = prepare(settings, work, say)
     found = sweep.sweep_all(pictures, bakes, settings, grid=grid, budget=budget, say=say)
     curves = [(name, [(one.name, one.curves[name]) for one in found if one.curves.get(name)]) for name in grid]
-    text = sweep.report(found)
+    text = swept.report(found)
     return {"schema": 1, "sweep": [dataclasses.asdict(one) for one in found]}, text, curves_page("prebake bench: a sweep", curves, text)
 
 
@@ -112,6 +112,9 @@ def main(context: click.Context, /, **given: Any) -> None:
     except PrebakeError as error:
         say(str(error))
         sys.exit(error.exit_code)
+    except OSError as error:
+        say(printable(error))
+        sys.exit(1)
     click.echo(text)
     if given["to_json"]:
         given["to_json"].write_text(json.dumps(told, indent=1) + "\n", "utf-8")

@@ -37,10 +37,9 @@ def of_folder(pictures: Pictures, settings: Settings, options: dict[str, Any], r
     keys = [str(Path(path).relative_to(pictures.root)) for path, _ in dataset.samples]
     workers = options.get("num_workers", 0)
     options = dict(options)
-    batch = options.pop("batch_size", settings.batch)
 
     def make(**more: Any) -> DataLoader[Any]:
-        return DataLoader(dataset, batch, **options, **more)
+        return DataLoader(dataset, settings.batch, **options, **more)
 
     return Contender(
         name=f"folder {role}",
@@ -65,13 +64,12 @@ def tuned(settings: Settings) -> dict[str, Any]:
     return {"num_workers": settings.workers, "persistent_workers": True, "prefetch_factor": ready(settings), "pin_memory": pinned}
 
 
-def of_bake(bake: Baked, settings: Settings, loader: str, options: dict[str, Any]) -> Contender:
+def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: str) -> Contender:
     """A bake through the Loader, or through torch_loader, with some options."""
     cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)
     steps = [cut, RandomHorizontalFlip()]
     plain = open_dataset(bake.folder)
-    options = dict(options)
-    batch = options.pop("batch_size", settings.batch)
+    batch = settings.batch
     opened: Callable[[Any], Feed]
     if loader == "Loader":
         device = settings.device if settings.device.startswith("cuda") else None
@@ -114,7 +112,7 @@ def field(pictures: Pictures | None, bakes: list[Baked], settings: Settings) -> 
         plain = {"num_workers": 0, "pin_memory": settings.device.startswith("cuda")}
         found = [of_folder(pictures, settings, options, role) for role, options in (("defaults", plain), ("tuned", tuned(settings)))]
     kinds = {"prebake": ("Loader",), "dataloader": ("DataLoader",), "both": ("Loader", "DataLoader")}[settings.loader]
-    return found + [of_bake(bake, settings, kind, {}) for bake in bakes for kind in kinds]
+    return found + [of_bake(bake, settings, {}, kind) for bake in bakes for kind in kinds]
 
 
 def device_of(word: str) -> str:

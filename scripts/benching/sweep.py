@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -14,13 +15,14 @@ from benching.feeds import Contender
 from benching.pictures import Pictures
 from benching.settings import FOLDER, Settings
 from benching.turns import Turns
-from benching.work import Nothing
+from benching.work import Nothing, model_threads
 from convert.errors import UsageError
 
 NAMES = ("num_workers", "prefetch_factor", "batch_size", "pin_memory")
 NO_ROOM = ("out of memory", "killed by signal", "exited unexpectedly", "No space left", "Cannot allocate memory", "/dev/shm")
 """What torch's errors say when memory is short."""
 Points = list[tuple[str, float]]
+Make = Callable[[Settings, dict[str, Any]], Contender]
 
 
 @dataclass
@@ -54,10 +56,11 @@ def parse(words: Sequence[str]) -> dict[str, list[int]]:
     return found
 
 
-def _options(tried: dict[str, int]) -> dict[str, Any]:
+def options_of(tried: dict[str, int]) -> dict[str, Any]:
     """As DataLoader takes them: without workers nothing is prefetched, and nothing persists."""
     options: dict[str, Any] = dict(tried)
-    options["pin_memory"] = bool(options.get("pin_memory", 0))
+    options["pin_memory"] = bool(options["pin_memory"])
+    del options["batch_size"]  # goes by the settings
     if options["num_workers"]:
         options["persistent_workers"] = True
     else:
@@ -65,40 +68,45 @@ def _options(tried: dict[str, int]) -> dict[str, Any]:
     return options
 
 
-def code(swept: Swept) -> str:
-    """To paste."""
-    options = _options(swept.best)
-    call, first = ("DataLoader", "dataset") if swept.name == FOLDER else ("torch_loader", "dataset")
-    batch = options.pop("batch_size")
-    words = ", ".join(f"{name}={value}" for name, value in options.items())
-    return f"{call}({first}, {batch}, shuffle=True, {words})"
-
-
-def sweep(
-    make: Callable[[dict[str, Any]], Contender], name: str, grid: dict[str, list[int]], *, turns: Turns, start: dict[str, int], until: float
-) -> Swept:
+def sweep(name: str, make: Make, settings: Settings, *, grid: dict[str, list[int]], until: float, say: Callable[[str], None]) -> Swept:
     """One coordinate after the other; each value is timed once. Ends a curve where memory is short, and all when time is up."""
-    best, rate, curves, stopped = dict(start), 0.0, dict[str, Points](), list[str]()
+    pinned = int(settings.device.startswith("cuda"))
+    best = {"num_workers": settings.workers, "prefetch_factor": 2, "batch_size": settings.batch, "pin_memory": pinned}
+    rate, curves, stopped = 0.0, dict[str, Points](), list[str]()
     for coordinate, values in grid.items():
         points, chosen = Points(), best
         for value in values:
             tried = best | {coordinate: value}
-            if time.monotonic() > until:
-                stopped.append(f"{coordinate}={value}: --sweep-budget is used up")
+            say(f"{name}: {coordinate}={value}")
+            found = _vain(coordinate, settings, until) or _rate(make, tried, settings, say)
+            if isinstance(found, str):
+                stopped.append(f"{coordinate}={value}: {found}")
                 break
-            turns.say(f"{name}: {coordinate}={value}")
-            try:
-                done = turns.timed(f"{coordinate}={value}", make(_options(tried)), Nothing())
-            except (RuntimeError, OSError, MemoryError) as error:
-                if not isinstance(error, MemoryError) and not any(sign in str(error) for sign in NO_ROOM):
-                    raise
-                stopped.append(f"{coordinate}={value}: out of memory ({str(error).splitlines()[0][:100]})")
-                break
-            points.append((str(value), done.pictures / done.seconds))
-            if points[-1][1] > rate:
-                chosen, rate = tried, points[-1][1]
+            points.append((str(value), found))
+            if found > rate:
+                chosen, rate = tried, found
         best, curves[coordinate] = chosen, points
     return Swept(name, best, rate, curves, stopped)
+
+
+def _vain(coordinate: str, settings: Settings, until: float) -> str:
+    """Why nothing more need be tried, if so."""
+    if time.monotonic() > until:
+        return "--sweep-budget is used up"
+    return "only GPUs copy from pinned memory" if coordinate == "pin_memory" and settings.device == "cpu" else ""
+
+
+def _rate(make: Make, tried: dict[str, int], settings: Settings, say: Callable[[str], None]) -> float | str:
+    """Pictures per second, or why not."""
+    settings = dataclasses.replace(settings, batch=tried["batch_size"])
+    try:
+        contender = make(settings, options_of(tried))
+        done = Turns(settings, [contender], list(contender.keys)[: settings.samples], say).timed("sweep", contender, Nothing())
+    except (RuntimeError, OSError, MemoryError) as error:
+        if not isinstance(error, MemoryError) and not any(sign in str(error) for sign in NO_ROOM):
+            raise
+        return f"out of memory ({str(error).splitlines()[0][:100]})"
+    return done.pictures / done.seconds
 
 
 def sweep_all(
@@ -111,33 +119,13 @@ def sweep_all(
     say: Callable[[str], None],
 ) -> list[Swept]:
     """The folder and each bake, which share the time."""
-    start = {
-        "num_workers": settings.workers,
-        "prefetch_factor": 2,
-        "batch_size": settings.batch,
-        "pin_memory": settings.device.startswith("cuda"),
-    }
-    makers: list[tuple[str, Callable[[dict[str, Any]], Contender]]] = []
+    makers: list[tuple[str, Make]] = []
     if pictures is not None and FOLDER in settings.formats:
-        makers.append((FOLDER, functools.partial(of_folder, pictures, settings, role="swept")))
-    for bake in bakes:
-        makers.append((f"{bake.format} {bake.dtype}", functools.partial(of_bake, bake, settings, "DataLoader")))
+        makers.append((FOLDER, functools.partial(of_folder, pictures, role="swept")))
+    makers += [(f"{bake.format} {bake.dtype}", functools.partial(of_bake, bake, loader="DataLoader")) for bake in bakes]
     found, began = [], time.monotonic()
-    for number, (name, make) in enumerate(makers):
-        contender = make(_options(start))
-        turns = Turns(settings, [contender], list(contender.keys)[: settings.samples], say)
-        until = began + budget * (number + 1) / len(makers)
-        found.append(sweep(make, name, grid, turns=turns, start={**start}, until=until))
+    with model_threads(settings):
+        for number, (name, make) in enumerate(makers):
+            until = began + budget * (number + 1) / len(makers)
+            found.append(sweep(name, make, settings, grid=grid, until=until, say=say))
     return found
-
-
-def report(found: Sequence[Swept]) -> str:
-    """For a terminal."""
-    lines = []
-    for one in found:
-        lines.append(f"{one.name}: {one.rate:,.0f} pictures/s at best")
-        for coordinate, points in one.curves.items():
-            lines.append(f"  {coordinate:<16}" + "  ".join(f"{value}: {rate:,.0f}" for value, rate in points))
-        lines += [f"  not tried further: {reason}" for reason in one.stopped]
-        lines += [f"  {code(one)}", ""]
-    return "\n".join(lines)
