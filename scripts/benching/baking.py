@@ -35,7 +35,7 @@ def shard_files(folder: Path) -> list[Path]:
     return [folder / shard.name for shard in read_manifest(folder).shards if shard.count]
 
 
-def found(folder: Path, seconds: float | None = None) -> Baked:
+def there(folder: Path, seconds: float | None = None) -> Baked:
     """A bake that is there.
 
     Raises:
@@ -77,6 +77,6 @@ def bake_all(
                 crew=Crew(cores(), quiet=True),
             )
             plan, _ = resolve(request)
-            bakes.append(found(out, carry_out(plan, out, workers=cores(), quiet=True).seconds))
+            bakes.append(there(out, carry_out(plan, out, workers=cores(), quiet=True).seconds))
     os.sync()  # what is still to be written would be billed to the first row that reads
     return bakes

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from benching import results, room
-from benching.baking import Baked, bake_all, found, needed
+from benching.baking import Baked, bake_all, needed, there
 from benching.contenders import field
 from benching.feeds import Contender, common
 from benching.machine import describe
 from benching.pictures import Pictures, choose, read_once
 from benching.settings import FOLDER, Settings
-from benching.turns import Turns, upper_bound
+from benching.turns import BOUND, Turns
 from benching.verdict import notes, verdict
 from benching.work import Nothing, Training, model_threads
 from convert.errors import PrebakeError
@@ -28,7 +28,7 @@ def prepare(settings: Settings, work: Path, say: Callable[[str], None]) -> tuple
     Raises:
         PrebakeError: too little room, or a bake fails.
     """
-    bakes = [found(folder) for folder in settings.baked]
+    bakes = [there(folder) for folder in settings.baked]
     if settings.data is None:
         return None, bakes
     pictures = choose(settings.data, settings.samples, work)
@@ -73,8 +73,9 @@ def _time(turns: Turns, rows: list[dict[str, Any]], full: int) -> dict[str, Any]
         _put(rows, name, "loader_only", results.figures(timed, full))
     if settings.trains:
         training = Training(settings, _classes(turns.contenders))
-        bound = results.figures(upper_bound(turns, training), full)
-        for name, timed in turns.rounds("training", training).items():
+        found = turns.rounds("training", training)
+        bound = results.figures(found.pop(BOUND), full)
+        for name, timed in found.items():
             _put(rows, name, "training", results.figures(timed, full))
     if settings.cold:
         for name, timed in turns.rounds("cold", Nothing()).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,12 @@ def field(pictures: Pictures | None, bakes: list[Baked], settings: Settings) -> 
         plain = {"num_workers": 0, "pin_memory": settings.device.startswith("cuda")}
         found = [of_folder(pictures, settings, options, role) for role, options in (("defaults", plain), ("tuned", tuned(settings)))]
     kinds = {"prebake": ("Loader",), "dataloader": ("DataLoader",), "both": ("Loader", "DataLoader")}[settings.loader]
-    return found + [of_bake(bake, settings, {}, kind) for bake in bakes for kind in kinds]
+    for bake in bakes:
+        found += [of_bake(bake, settings, {}, kind) for kind in kinds]
+        if settings.plain:
+            single = of_bake(bake, settings, {"num_workers": 0}, "DataLoader")
+            found.append(dataclasses.replace(single, name=f"{single.name} w=0"))
+    return found
 
 
 def device_of(word: str) -> str:

@@ -34,6 +34,8 @@ class Settings:
     cold: bool
     workers: int
     """Of the folder when tuned."""
+    plain: bool = False
+    """Whether bakes also go through a DataLoader without workers."""
     size: int = SIZE
     crop: int = CROP
     seconds: float = 1.0

@@ -64,5 +64,6 @@ def settings_of(given: dict[str, Any]) -> Settings:
         epochs=given["epochs"],
         samples=given["samples"] or (8192 if gpu else 1024),
         cold=given["cold"],
+        plain=given["preset"] == "defaults-vs-tuned",
         workers=cores() if given["workers"] is None else given["workers"],
     )

@@ -57,6 +57,17 @@ def _kind(told: dict[str, Any], kind: str) -> list[str]:
     return _table(["", "epoch s", "+-%", "pict./s", "faster", *MORE[kind]], rows)
 
 
+def _gpu(told: dict[str, Any]) -> list[str]:
+    """What the GPU says of itself, as far as it does."""
+    rows = []
+    for row in told["rows"]:
+        seen = row["training"]["gpu"] if row["training"] else {}
+        if seen:
+            memory = human(seen.get("memory", seen["allocated"]))
+            rows.append([short(row["name"]), _number(seen.get("utilisation")), memory])
+    return ["", *_table(["", "GPU %", "memory"], rows)] if rows else []
+
+
 MORE = {
     "loader_only": ["1st ms", "MB", "CPU/k"],
     "training": ["bound", "waits", "p95 ms", "max"],
@@ -100,7 +111,11 @@ def table(told: dict[str, Any]) -> str:
         asked = told["asked"]
         precision = "autocast" if asked["amp"] else "float32"
         lines += ["", f"training {asked['model']} on {asked['device']}, {precision}, warm page cache"]
-        lines += [f"upper bound, one cached batch: {told['bound']['pictures_per_s']:,.0f} pictures/s", *_kind(told, "training")]
+        lines += [
+            f"upper bound, one cached batch: {told['bound']['pictures_per_s']:,.0f} pictures/s",
+            *_kind(told, "training"),
+            *_gpu(told),
+        ]
     if told["rows"][0]["cold"]:
         lines += ["", "cold: pages dropped, from opening on, workers' start included", *_kind(told, "cold")]
     notes = [line for note in told["notes"] for line in textwrap.wrap(f"NOTE: {note}", WIDTH, subsequent_indent="  ")]

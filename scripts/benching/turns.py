@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import time
@@ -18,6 +19,8 @@ from benching.settings import FOLDER, Settings
 from benching.work import Nothing, to_device
 
 TRIES = 4
+BOUND = "upper bound"
+"""The name of that row."""
 Say = Callable[[str], None]
 
 
@@ -40,16 +43,20 @@ class Turns:
         return self.settings.batch * math.ceil(len(self.keys) / self.settings.batch)
 
     def rounds(self, kind: str, work: Work) -> dict[str, list[Timed]]:
-        """Each contender's epochs, one a round; `kind` is loader, training or cold."""
-        # Training through both loaders would take twice as long to tell what the loaders alone tell.
-        skip = kind == "training" and self.settings.loader == "both"
-        field = [one for one in self.contenders if not skip or one.role or one.loader == "Loader"]
-        found: dict[str, list[Timed]] = {contender.name: [] for contender in field}
+        """Each contender's epochs, one a round; `kind` is loader, training or cold. With training comes BOUND, which takes its turn too."""
+        jobs: dict[str, Callable[[], Timed]] = {}
+        for one in self.contenders:
+            # Training through both loaders would take twice as long to tell what the loaders alone tell.
+            if kind != "training" or self.settings.loader != "both" or one.role or one.loader == "Loader":
+                jobs[one.name] = functools.partial(self.cold, one) if kind == "cold" else functools.partial(self.timed, kind, one, work)
+        if kind == "training":
+            jobs[BOUND] = functools.partial(self._bound, work)
+        found: dict[str, list[Timed]] = {name: [] for name in jobs}
         for number in range(self.settings.epochs):
-            turn = number % len(field)
-            for contender in [*field[turn:], *field[:turn]]:
-                self.say(f"{kind}, round {number + 1} of {self.settings.epochs}: {contender.name}")
-                found[contender.name].append(self.cold(contender) if kind == "cold" else self.timed(kind, contender, work))
+            turn, names = number % len(jobs), list(jobs)
+            for name in names[turn:] + names[:turn]:
+                self.say(f"{kind}, round {number + 1} of {self.settings.epochs}: {name}")
+                found[name].append(jobs[name]())
         return found
 
     def timed(self, kind: str, contender: Contender, work: Work) -> Timed:
@@ -84,6 +91,21 @@ class Turns:
         _close(feed, meter)
         return done
 
+    def _bound(self, work: Work) -> Timed:
+        """The network on one batch that is on the device already: no data can come faster."""
+        last = self.contenders[-1]
+        feed = last.open(last.indices(self.keys, stream(len(self.keys), self.settings.batch)))
+        batch = to_device(next(feed.batches()), self.settings.device)
+        _close(feed, Meter())
+        work(*batch)
+        while True:
+            passes = self._passes["training", BOUND]
+            repeated = itertools.repeat(batch, passes * self.base // self.settings.batch)
+            done = run(repeated, work, self.settings.device, meter=Meter(), checked=0)
+            if done.seconds >= self.settings.seconds:
+                return done
+            self._passes["training", BOUND] = math.ceil(passes * 1.3 * self.settings.seconds / done.seconds)
+
     def _warm_up(self, contender: Contender, feed: Feed, work: Work, began: float) -> float:
         """Start workers and map rows, outside the clock. Seconds until the first batch was there."""
         # A folder's pages are in the cache already, by the bakes; its workers need a batch each.
@@ -108,22 +130,3 @@ def _close(feed: Feed, meter: Meter) -> None:
     """All of it: a mapped file keeps its pages, and an idle worker its memory."""
     feed.close()
     meter.wait_for_workers()
-
-
-def upper_bound(turns: Turns, work: Work) -> list[Timed]:
-    """The network on one batch that is on the device already."""
-    settings = turns.settings
-    last = turns.contenders[-1]
-    feed = last.open(last.indices(turns.keys, stream(len(turns.keys), settings.batch)))
-    batch = to_device(next(feed.batches()), settings.device)
-    _close(feed, Meter())
-    steps, found = 2, list[Timed]()
-    work(*batch)
-    while len(found) < settings.epochs:
-        turns.say(f"upper bound, round {len(found) + 1} of {settings.epochs}")
-        done = run(itertools.repeat(batch, steps), work, settings.device, meter=Meter(), checked=0)
-        if done.seconds >= settings.seconds:
-            found.append(done)
-        else:
-            steps = math.ceil(steps * 1.3 * settings.seconds / done.seconds)
-    return found

@@ -38,6 +38,11 @@ def _smaller(rows: list[dict[str, Any]], best: dict[str, Any], kind: str) -> str
 
 def verdict(told: dict[str, Any]) -> str:
     """From what was measured."""
+    worst, over = _unsteady(told)
+    return _said(told) + (" A first impression only: run it again on a quiet machine." if worst > UNSTEADY or over > 1 + NEAR else "")
+
+
+def _said(told: dict[str, Any]) -> str:
     rows, where = told["rows"], "GPU" if told["machine"]["gpu"] else "CPU"
     kind = "training" if told["bound"] else "loader_only"
     baked = [row for row in rows if not row["role"] and row[kind]]
@@ -71,16 +76,23 @@ def _loaders(baked: list[dict[str, Any]], folder: dict[str, Any] | None) -> str:
 def notes(told: dict[str, Any]) -> list[str]:
     """What makes the figures less sure than they look."""
     found = []
-    timed = [one for row in told["rows"] for one in (row["loader_only"], row["training"]) if one]
-    worst = max((high - low) / one["epoch_s"] / 2 for one in timed for low, high in [one["epoch_s_spread"]])
-    over = max([one["of_bound"] for one in timed if "of_bound" in one], default=0.0)
-    if worst > UNSTEADY or over > 1 + NEAR:
-        found.append(f"this machine was not quiet: rounds differ by up to {_percent(worst)}, so small differences mean nothing.")
+    worst, over = _unsteady(told)
+    if worst > UNSTEADY:
+        found.append(f"this machine was not quiet: rounds lie up to {_percent(worst)} from their median; small differences mean nothing.")
+    if over > 1 + NEAR:
+        found.append("rows lie above the upper bound, which is measured in the same rounds: figures of training are no better than that.")
     if any(row["cold"] and row["cold"]["stayed_warm"] for row in told["rows"]):
         found.append("some pages could not be dropped: rows marked WARM are not cold.")
     if told["machine"]["gpu"] is None and told["bound"]:
         found.append("on a CPU the model and the loaders share the cores; the model has one thread less than there are cores.")
     return found
+
+
+def _unsteady(told: dict[str, Any]) -> tuple[float, float]:
+    """How far a round lies from its row's median, and the largest share of the upper bound."""
+    timed = [one for row in told["rows"] for one in (row["loader_only"], row["training"]) if one]
+    worst = max(abs(limit / one["epoch_s"] - 1) for one in timed for limit in one["epoch_s_spread"])
+    return worst, max([one["of_bound"] for one in timed if "of_bound" in one], default=0.0)
 
 
 def _paid(row: dict[str, Any]) -> str:
