@@ -28,6 +28,7 @@ def prepare(settings: Settings, work: Path, say: Callable[[str], None]) -> tuple
     Raises:
         PrebakeError: too little room, or a bake fails.
     """
+    room.ready(settings)  # before baking, not after
     bakes = [there(folder) for folder in settings.baked]
     if settings.data is None:
         return None, bakes

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch.utils.data import DataLoader
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
@@ -19,6 +18,8 @@ from benching.room import ready
 from benching.settings import FOLDER, Settings
 from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, open_dataset, torch_loader
 
+WHOLE = "not cropped"
+"""Said of rows that are as small as the crop."""
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -67,9 +68,10 @@ def tuned(settings: Settings) -> dict[str, Any]:
 
 def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: str) -> Contender:
     """A bake through the Loader, or through torch_loader, with some options."""
-    cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)
-    steps = [cut, RandomHorizontalFlip()]
     plain = open_dataset(bake.folder)
+    whole = settings.augment == "crop" and plain.manifest.shape[:2] == (settings.crop, settings.crop)
+    cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)
+    steps = [RandomHorizontalFlip()] if whole else [cut, RandomHorizontalFlip()]
     batch = settings.batch
     opened: Callable[[Any], Feed]
     if loader == "Loader":
@@ -96,7 +98,7 @@ def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: st
         format=bake.format,
         dtype=bake.dtype,
         loader=loader,
-        setup=setup,
+        setup=f"{setup}, {WHOLE}" if whole else setup,
         keys=list(plain.keys),
         files=shard_files(bake.folder),
         nbytes=bake.nbytes,
@@ -119,8 +121,3 @@ def field(pictures: Pictures | None, bakes: list[Baked], settings: Settings) -> 
             single = of_bake(bake, settings, {"num_workers": 0}, "DataLoader")
             found.append(dataclasses.replace(single, name=f"{single.name} w=0"))
     return found
-
-
-def device_of(word: str) -> str:
-    """A device; `auto` is the GPU, if torch sees one."""
-    return word if word != "auto" else "cuda" if torch.cuda.is_available() else "cpu"

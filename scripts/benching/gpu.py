@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import threading
@@ -27,11 +28,7 @@ class Gpu:
         if self._device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self._device)
             if importlib.util.find_spec("pynvml") is not None:
-                nvml: Any = importlib.import_module("pynvml")
-                nvml.nvmlInit()
-                # By UUID: CUDA_VISIBLE_DEVICES gives torch numbers of its own.
-                uuid = f"GPU-{torch.cuda.get_device_properties(self._device).uuid}"
-                self._thread = threading.Thread(target=self._watch, args=(nvml, nvml.nvmlDeviceGetHandleByUUID(uuid)), daemon=True)
+                self._thread = threading.Thread(target=self._watch, args=(importlib.import_module("pynvml"),), daemon=True)
                 self._thread.start()
         return self
 
@@ -40,10 +37,15 @@ class Gpu:
         if self._thread is not None:
             self._thread.join()
 
-    def _watch(self, nvml: Any, handle: Any) -> None:
-        while not self._end.wait(PAUSE):
-            self._used.append(nvml.nvmlDeviceGetUtilizationRates(handle).gpu)
-            self._memory.append(nvml.nvmlDeviceGetMemoryInfo(handle).used)
+    def _watch(self, nvml: Any) -> None:
+        # By UUID: CUDA_VISIBLE_DEVICES gives torch numbers of its own. Where the driver does not tell (MIG, containers), nothing is said.
+        with contextlib.suppress(nvml.NVMLError):
+            nvml.nvmlInit()
+            handle = nvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(self._device).uuid}")
+            while not self._end.wait(PAUSE):
+                used, memory = nvml.nvmlDeviceGetUtilizationRates(handle).gpu, nvml.nvmlDeviceGetMemoryInfo(handle).used
+                self._used.append(used)
+                self._memory.append(memory)
 
     def seen(self) -> dict[str, float]:
         """`utilisation` (percent, NVML), `memory` (bytes on the card, NVML) and `allocated` (bytes, torch), as far as they are known."""

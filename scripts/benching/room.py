@@ -41,6 +41,8 @@ def check(work: Path, nbytes: int, say: Callable[[str], None]) -> None:
         PrebakeError: they do not fit the disk.
     """
     free = free_disk(work)
+    if nbytes > 0.8 * memory():
+        say("memory is too small for all bakes at once: rows called warm may read from the disk")
     say(f"bakes: {human(nbytes)} into {printable(work)} ({human(free)} free; memory {human(memory())})")
     if nbytes > 0.95 * free:
         raise PrebakeError(f"{printable(work)} has {human(free)} free, and {human(nbytes)} are needed: lower --samples, or give --work DIR")

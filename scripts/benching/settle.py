@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benching.contenders import device_of
+import torch
+
 from benching.settings import FOLDER, Settings
 from convert.errors import UsageError
 from convert.machine import cores
@@ -38,6 +39,21 @@ def words(text: str | None, known: tuple[str, ...], option: str) -> tuple[str, .
         if word not in known:
             raise UsageError(f"{option} {word}: there are {', '.join(known)}")
     return found
+
+
+def device_of(word: str) -> str:
+    """A device; `auto` is the GPU, if torch sees one.
+
+    Raises:
+        UsageError: there is no such device.
+    """
+    if word == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if word != "cpu" and word not in {"cuda", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))}:
+        raise UsageError(f"--device {word}: give auto, cpu, cuda or cuda:0 and so on")
+    if word == "cuda" and not torch.cuda.is_available():
+        raise UsageError("--device cuda: torch sees no GPU here")
+    return word
 
 
 def settings_of(given: dict[str, Any]) -> Settings:

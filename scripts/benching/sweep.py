@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,7 +125,8 @@ def sweep_all(
         makers.append((FOLDER, functools.partial(of_folder, pictures, role="swept")))
     makers += [(f"{bake.format} {bake.dtype}", functools.partial(of_bake, bake, loader="DataLoader")) for bake in bakes]
     found, began = [], time.monotonic()
-    with model_threads(settings):
+    with model_threads(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores: the user asked for it
         for number, (name, make) in enumerate(makers):
             until = began + budget * (number + 1) / len(makers)
             found.append(sweep(name, make, settings, grid=grid, until=until, say=say))

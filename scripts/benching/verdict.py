@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benching.contenders import WHOLE
+
 BOUND = 0.95
 """The share of the upper bound from which on the model is what limits."""
 NEAR = 0.05
@@ -81,6 +83,9 @@ def notes(told: dict[str, Any]) -> list[str]:
         found.append(f"this machine was not quiet: rounds lie up to {_percent(worst)} from their median; small differences mean nothing.")
     if over > 1 + NEAR:
         found.append("rows lie above the upper bound, which is measured in the same rounds: figures of training are no better than that.")
+    whole = [row["name"] for row in told["rows"] if row["setup"].endswith(WHOLE)]
+    if whole:
+        found.append(f"rows as small as the crop are {WHOLE}, which is less work: {', '.join(whole)}.")
     if any(row["cold"] and row["cold"]["stayed_warm"] for row in told["rows"]):
         found.append("some pages could not be dropped: rows marked WARM are not cold.")
     if told["machine"]["gpu"] is None and told["bound"]:
