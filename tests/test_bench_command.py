@@ -9,9 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import bake
 from launch import ROOT
 from pictures import image_folder
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from benching.command import main
 
 COMMAND = [sys.executable, str(ROOT / "scripts" / "bench.py")]
 
@@ -34,9 +39,11 @@ def bench(*args: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["--diagnose", "absent:make"], "give module:function", 2),
     ],
 )
-def test_a_mistake_is_told_in_one_line(words: list[str], said: str, code: int, tmp_path: Path) -> None:
-    done = bench(*words, cwd=tmp_path)
-    assert done.returncode == code
+def test_a_mistake_is_told_in_one_line(words: list[str], said: str, code: int, *, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == code
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

@@ -66,7 +66,8 @@ def try_settings(settings: Settings, work: Path, given: dict[str, Any]) -> tuple
     grid, budget = sweep.parse(given["sweep"]), seconds(given["sweep_budget"])
     pictures, bakes = prepare(settings, work, say)
     found = sweep.sweep_all(pictures, bakes, settings, grid=grid, budget=budget, say=say)
-    curves = [(name, [(one.name, one.curves[name]) for one in found if one.curves.get(name)]) for name in grid]
+    # A chart for each: a folder's curve would lie flat below a bake's.
+    curves = [(f"{one.name}, {name}", [(name, points)]) for one in found for name, points in one.curves.items() if points]
     text = swept.report(found)
     return {"schema": 1, "sweep": [dataclasses.asdict(one) for one in found]}, text, curves_page("prebake bench: a sweep", curves, text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,4 +121,14 @@ def field(pictures: Pictures | None, bakes: list[Baked], settings: Settings) -> 
         if settings.plain:
             single = of_bake(bake, settings, {"num_workers": 0}, "DataLoader")
             found.append(dataclasses.replace(single, name=f"{single.name} w=0"))
+    return _told_apart(found)
+
+
+def _told_apart(found: list[Contender]) -> list[Contender]:
+    """With a number behind the names of bakes that are of one kind, in the order in which they were given."""
+    seen: Counter[str] = Counter()
+    for one in found:
+        seen[one.name] += 1
+        if seen[one.name] > 1:
+            one.name += f" #{seen[one.name]}"
     return found
