@@ -58,6 +58,8 @@ class Training:
 
     def __call__(self, images: torch.Tensor, labels: torch.Tensor | None) -> None:
         """One step."""
+        if images.shape[1] == 1:
+            images = images.expand(-1, 3, -1, -1)  # of a grey bake
         images = images.contiguous(memory_format=self._format)
         with torch.autocast(images.device.type, dtype=self.dtype, enabled=self._amp):
             output = self._model(images)
