@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 from launch import ROOT
 from pictures import image_folder
+from PIL import Image
 
 from convert.registry import format_names
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from benching import pngs
 from benching.bench import measure
 from benching.page import page
 from benching.settings import Settings
@@ -150,6 +152,20 @@ def test_the_page_is_well_formed_and_needs_nothing_else(told: dict[str, Any]) ->
     width = float(charts[0].attrib["viewBox"].split()[2])
     for rect in tree.iter("rect"):
         assert float(rect.attrib["x"]) + float(rect.attrib["width"]) <= width + 0.1
+
+
+def test_pngs_show_the_bars(told: dict[str, Any], tmp_path: Path) -> None:
+    html = page(told, table(told))
+    pngs.write(html, tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert [name[0] for name in names] == ["1", "2", "3", "4", "5"]
+    with Image.open(tmp_path / names[-1]) as picture:  # megabytes on disk
+        levels = np.asarray(picture)
+    assert (levels == (0xD5, 0x5E, 0)).all(axis=2).any()
+    widest = max(row["full_bytes"] for row in told["rows"])
+    loaders = [row["full_bytes"] for row in told["rows"] if row["loader"] == "Loader"]
+    width = (levels == (0, 0x9E, 0x73)).all(axis=2).sum(axis=1).max()
+    assert abs(width - 2 * 356 * max(loaders) / widest) <= 2
 
 
 def test_columns_and_figures_of_the_machine(told: dict[str, Any]) -> None:

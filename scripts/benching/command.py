@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from benching import diagnose, sweep, swept
+from benching import diagnose, pngs, sweep, swept
 from benching.bench import measure, prepare
 from benching.page import curves_page, page
 from benching.presets import PRESETS, with_preset
@@ -97,6 +97,7 @@ def try_settings(settings: Settings, work: Path, given: dict[str, Any]) -> tuple
 @click.argument("words", nargs=-1)
 @click.option("--json", "to_json", type=click.Path(path_type=Path), help="Write the figures.")
 @click.option("--html", "to_html", type=click.Path(path_type=Path), help="Write a page with charts.")
+@click.option("--png", "to_png", type=click.Path(file_okay=False, path_type=Path), help="Write its charts into a folder.")
 @click.pass_context
 def main(context: click.Context, /, **given: Any) -> None:
     """Measure which format trains fastest here, and what it costs.
@@ -121,3 +122,5 @@ def main(context: click.Context, /, **given: Any) -> None:
         given["to_json"].write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     if given["to_html"]:
         given["to_html"].write_text(html, "utf-8", "xmlcharrefreplace")
+    if given["to_png"]:
+        pngs.write(html, given["to_png"])
