@@ -108,7 +108,7 @@ check: lint types imports test
 limits: $(DEV)
 	@$(PYTHON) scripts/limits.py $(value ARGS)
 
-## bench      which format trains fastest here, on DATA or the sample; ARGS go to scripts/bench.py
+## bench      which format trains fastest here; ARGS go to scripts/bench.py
 bench: $(DEV)
 	@if [[ -z $$DATA ]]; then \
 		DATA=sample; \
