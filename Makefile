@@ -5,7 +5,7 @@ SHELL := bash
 # Two targets must never install into one environment at the same time.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: install convert test lint types imports check sample limits clean help
+.PHONY: install convert test lint types imports check sample limits bench clean help
 
 FORMATS := $(sort $(filter-out _%,$(basename $(notdir $(wildcard convert/formats/*.py)))))
 PYTHON3 ?= python3
@@ -107,6 +107,15 @@ check: lint types imports test
 ## limits     measure what this machine allows; ARGS go to scripts/limits.py
 limits: $(DEV)
 	@$(PYTHON) scripts/limits.py $(value ARGS)
+
+## bench      which format trains fastest here; ARGS go to scripts/bench.py
+bench: $(DEV)
+	@if [[ -z $$DATA ]]; then \
+		DATA=sample; \
+		[[ -d sample ]] || $(PYTHON) scripts/make_sample.py sample; \
+		exec $(PYTHON) scripts/bench.py --data "$$DATA" --samples 128 --epochs 2 --cold $(value ARGS); \
+	fi; \
+	exec $(PYTHON) scripts/bench.py --data "$$DATA" $(value ARGS)
 
 ## clean      remove build products and caches, never data
 clean:

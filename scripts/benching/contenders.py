@@ -1,0 +1,134 @@
+"""Makes the contenders out of what was asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch.utils.data import DataLoader
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
+
+from benching.baking import Baked, shard_files
+from benching.feeds import Contender, Feed, LoaderFeed, TorchFeed
+from benching.pictures import Pictures
+from benching.room import ready
+from benching.settings import FOLDER, Settings
+from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, open_dataset, torch_loader
+
+WHOLE = "not cropped"
+"""Said of rows that are as small as the crop."""
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def _transform(settings: Settings) -> Any:
+    """What people do to each picture of a folder."""
+    cut = (
+        [transforms.RandomResizedCrop(settings.crop)]
+        if settings.augment == "rrc"
+        else [transforms.Resize(settings.size), transforms.RandomCrop(settings.crop)]
+    )
+    return transforms.Compose([*cut, transforms.RandomHorizontalFlip(), transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
+
+
+def of_folder(pictures: Pictures, settings: Settings, options: dict[str, Any], role: str) -> Contender:
+    """ImageFolder and a DataLoader with some options."""
+    dataset = ImageFolder(str(pictures.root), _transform(settings), allow_empty=True)
+    keys = [str(Path(path).relative_to(pictures.root)) for path, _ in dataset.samples]
+    workers = options.get("num_workers", 0)
+    options = dict(options)
+
+    def make(**more: Any) -> DataLoader[Any]:
+        return DataLoader(dataset, settings.batch, **options, **more)
+
+    return Contender(
+        name=f"folder {role}",
+        format=FOLDER,
+        dtype="jpeg",
+        loader="DataLoader",
+        setup=f"{workers} workers",
+        keys=keys,
+        files=pictures.files,
+        nbytes=pictures.nbytes,
+        open=lambda indices: TorchFeed(make, indices),
+        labels=len(dataset.classes),
+        role=role,
+    )
+
+
+def tuned(settings: Settings) -> dict[str, Any]:
+    """The folder's best known options: all cores, which persist."""
+    pinned = settings.device.startswith("cuda")
+    if not settings.workers:
+        return {"num_workers": 0, "pin_memory": pinned}
+    return {"num_workers": settings.workers, "persistent_workers": True, "prefetch_factor": ready(settings), "pin_memory": pinned}
+
+
+def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: str) -> Contender:
+    """A bake through the Loader, or through torch_loader, with some options."""
+    plain = open_dataset(bake.folder)
+    whole = settings.augment == "crop" and plain.manifest.shape[:2] == (settings.crop, settings.crop)
+    cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)
+    steps = [RandomHorizontalFlip()] if whole else [cut, RandomHorizontalFlip()]
+    batch = settings.batch
+    opened: Callable[[Any], Feed]
+    if loader == "Loader":
+        device = settings.device if settings.device.startswith("cuda") else None
+
+        def make(**more: Any) -> Loader:
+            return Loader(open_dataset(bake.folder, augment=steps), batch, device=device, **options, **more)
+
+        def opened(indices: Any) -> Feed:
+            return LoaderFeed(make, indices, batch)
+
+        setup = "threads"
+    else:
+
+        def made(**more: Any) -> DataLoader[Any]:
+            return torch_loader(open_dataset(bake.folder, augment=steps), batch, **options, **more)
+
+        def opened(indices: Any) -> Feed:
+            return TorchFeed(made, indices)
+
+        setup = f"{torch_loader(plain, batch, **options).num_workers} workers"
+    return Contender(
+        name=f"{bake.format} {bake.dtype} {loader}",
+        format=bake.format,
+        dtype=bake.dtype,
+        loader=loader,
+        setup=f"{setup}, {WHOLE}" if whole else setup,
+        keys=list(plain.keys),
+        files=shard_files(bake.folder),
+        nbytes=bake.nbytes,
+        open=opened,
+        labels=len(plain.classes) if plain.manifest.target.kind == "class" else 0,
+        bake_seconds=bake.seconds,
+    )
+
+
+def field(pictures: Pictures | None, bakes: list[Baked], settings: Settings) -> list[Contender]:
+    """All contenders, the folder first."""
+    found = []
+    if pictures is not None and FOLDER in settings.formats:
+        plain = {"num_workers": 0, "pin_memory": settings.device.startswith("cuda")}
+        found = [of_folder(pictures, settings, options, role) for role, options in (("defaults", plain), ("tuned", tuned(settings)))]
+    kinds = {"prebake": ("Loader",), "dataloader": ("DataLoader",), "both": ("Loader", "DataLoader")}[settings.loader]
+    for bake in bakes:
+        found += [of_bake(bake, settings, {}, kind) for kind in kinds]
+        if settings.plain:
+            single = of_bake(bake, settings, {"num_workers": 0}, "DataLoader")
+            found.append(dataclasses.replace(single, name=f"{single.name} w=0"))
+    return _told_apart(found)
+
+
+def _told_apart(found: list[Contender]) -> list[Contender]:
+    """With a number behind the names of bakes that are of one kind, in the order in which they were given."""
+    seen: Counter[str] = Counter()
+    for one in found:
+        seen[one.name] += 1
+        if seen[one.name] > 1:
+            one.name += f" #{seen[one.name]}"
+    return found

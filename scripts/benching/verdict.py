@@ -1,0 +1,105 @@
+"""Says in a sentence what the figures mean: what holds training up, and whether baking is worth it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benching.contenders import WHOLE
+
+BOUND = 0.95
+"""The share of the upper bound from which on the model is what limits."""
+NEAR = 0.05
+"""Rows this close to the fastest are as good."""
+
+
+UNSTEADY = 0.2
+"""How far rounds may lie from their median before the figures are called unsteady."""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _size(row: dict[str, Any], other: dict[str, Any]) -> str:
+    return f"{row['bytes'] / other['bytes']:.2g} times as large"
+
+
+def _fastest(rows: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    return max(rows, key=lambda row: row[kind]["pictures_per_s"])
+
+
+def _smaller(rows: list[dict[str, Any]], best: dict[str, Any], kind: str) -> str:
+    """The smallest row that is nearly as fast, if it is smaller than the fastest by a tenth."""
+    rate = best[kind]["pictures_per_s"]
+    near = [row for row in rows if row[kind]["pictures_per_s"] > (1 - NEAR) * rate and row["bytes"] < 0.9 * best["bytes"]]
+    if not near:
+        return ""
+    row = min(near, key=lambda row: row["bytes"])
+    return f" {row['name']} is {_size(row, best)} and {_percent(1 - row[kind]['pictures_per_s'] / rate)} slower."
+
+
+def verdict(told: dict[str, Any]) -> str:
+    """From what was measured."""
+    worst, over = _unsteady(told)
+    return _said(told) + (" A first impression only: run it again on a quiet machine." if worst > UNSTEADY or over > 1 + NEAR else "")
+
+
+def _said(told: dict[str, Any]) -> str:
+    rows, where = told["rows"], "GPU" if told["machine"]["gpu"] else "CPU"
+    kind = "training" if told["bound"] else "loader_only"
+    baked = [row for row in rows if not row["role"] and row[kind]]
+    folder = next((row for row in rows if row["role"] == "tuned"), None)
+    if not baked:
+        return "No bake was measured: there is nothing to compare the folder with."
+    if not told["bound"]:
+        return _loaders(baked, folder)
+    best = _fastest(baked, "training")
+    share = best["training"]["of_bound"]
+    if folder is not None and folder["training"]["of_bound"] >= BOUND:
+        here = _percent(folder["training"]["of_bound"])
+        return f"Do not bake for this model and machine: the tuned folder already reaches {here} of the upper bound."
+    start = f"{where}-bound with {best['name']}" if share >= BOUND else f"Even {best['name']}, the fastest, is held up by its data"
+    if where == "CPU" and share < BOUND:
+        start = f"{best['name']} is fastest, beside a model that shares the cores with it"
+    text = f"{start}: {_percent(share)} of the upper bound"
+    if folder is not None:
+        text += f"; the tuned folder reaches {_percent(folder['training']['of_bound'])}"
+    return text + "." + _paid(best) + _smaller(baked, best, "training")
+
+
+def _loaders(baked: list[dict[str, Any]], folder: dict[str, Any] | None) -> str:
+    best = _fastest(baked, "loader_only")
+    text = f"Without a model, {best['name']} is fastest: {best['loader_only']['pictures_per_s']:,.0f} pictures/s"
+    if folder is not None:
+        text += f", {best['loader_only']['speedup']:.1f} times the tuned folder"
+    return text + "." + _paid(best) + _smaller(baked, best, "loader_only")
+
+
+def notes(told: dict[str, Any]) -> list[str]:
+    """What makes the figures less sure than they look."""
+    found = []
+    worst, over = _unsteady(told)
+    if worst > UNSTEADY:
+        found.append(f"this machine was not quiet: rounds lie up to {_percent(worst)} from their median; small differences mean nothing.")
+    if over > 1 + NEAR:
+        found.append("rows lie above the upper bound, which is measured in the same rounds: figures of training are no better than that.")
+    whole = [row["name"] for row in told["rows"] if row["setup"].endswith(WHOLE)]
+    if whole:
+        found.append(f"rows as small as the crop are {WHOLE}, which is less work: {', '.join(whole)}.")
+    if any(row["cold"] and row["cold"]["stayed_warm"] for row in told["rows"]):
+        found.append("some pages could not be dropped: rows marked WARM are not cold.")
+    if told["machine"]["gpu"] is None and told["bound"]:
+        found.append("on a CPU the model and the loaders share the cores; the model has one thread less than there are cores.")
+    return found
+
+
+def _unsteady(told: dict[str, Any]) -> tuple[float, float]:
+    """How far a round lies from its row's median, and the largest share of the upper bound."""
+    timed = [one for row in told["rows"] for one in (row["loader_only"], row["training"]) if one]
+    worst = max(abs(limit / one["epoch_s"] - 1) for one in timed for limit in one["epoch_s_spread"])
+    return worst, max([one["of_bound"] for one in timed if "of_bound" in one], default=0.0)
+
+
+def _paid(row: dict[str, Any]) -> str:
+    epochs = row["pays_after_epochs"]
+    return "" if epochs is None else f" Baking has paid after {epochs} epoch{'' if epochs == 1 else 's'}."

@@ -1,0 +1,109 @@
+"""The bench's command line: mistakes are told in one line, a sweep prints code, a loader is looked at, nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import bake
+from launch import ROOT
+from pictures import image_folder
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from benching.command import main
+
+COMMAND = [sys.executable, str(ROOT / "scripts" / "bench.py")]
+
+
+def bench(*args: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"TMPDIR": str(cwd), "COLUMNS": "80"}
+    return subprocess.run([*COMMAND, *map(str, args)], cwd=cwd, env=environment, capture_output=True, text=True, timeout=100, check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        ([], "give --data FOLDER, or --baked DIR", 2),
+        (["--data", "absent"], "absent: no such folder", 1),
+        (["--baked", "absent"], "absent", 1),
+        (["--data", ".", "--formats", "zip"], "--formats zip: there are folder, hdf5", 2),
+        (["--data", ".", "--sweep", "threads=1"], "--sweep threads=1: write NAME=", 2),
+        (["--data", ".", "--sweep", "num_workers=0", "--sweep-budget", "long"], "--sweep-budget long: write 90s", 2),
+        (["photos"], "write --data photos", 2),
+        (["--diagnose", "absent:make"], "give module:function", 2),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(words: list[str], said: str, code: int, *, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == code
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_of_a_bake_prints_code_that_runs(tmp_path: Path) -> None:
+    bake(image_folder(tmp_path / "photos", {"a": 8, "b": 8}), tmp_path / "baked", size=(224, 224))
+    words = ["--sweep", "num_workers=0,1", "batch_size=4,8", "--batch-size", "4"]
+    done = bench("--baked", tmp_path / "baked", *words, "--json", tmp_path / "out.json", "--html", tmp_path / "out.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (swept,) = json.loads((tmp_path / "out.json").read_text())["sweep"]
+    tried = {name: [value for value, _ in points] for name, points in swept["curves"].items()}
+    assert tried == {"num_workers": ["0", "1"], "batch_size": ["4", "8"]}
+    assert swept["rate"] == max(rate for points in swept["curves"].values() for _, rate in points)
+    line = next(line.strip() for line in done.stdout.splitlines() if "torch_loader(" in line)
+    code = f"from readers import *\ndataset = open_dataset('baked')\nprint(len(next(iter({line}))[0]))"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+    )
+    assert int(ran.stdout) == swept["best"]["batch_size"]
+    assert (tmp_path / "out.html").read_text().count("<polyline") == 2
+
+
+def test_bakes_of_other_pictures_are_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        bake(image_folder(tmp_path / name, {name: 4}), tmp_path / f"baked-{name}", size=(224, 224))
+    done = bench("--baked", tmp_path / "baked-one", tmp_path / "baked-two", "--model", "none", "--epochs", "1", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "no picture in common" in done.stderr
+
+
+def test_other_labels_for_the_same_pictures_are_refused(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "photos", {"a": 4, "b": 4})
+    (tmp_path / "classes.txt").write_text("b\na\n")
+    bake(source, tmp_path / "one", size=(224, 224))
+    bake(source, tmp_path / "two", size=(224, 224), classes=tmp_path / "classes.txt")
+    words = ["--model", "none", "--epochs", "1", "--loader", "prebake", "--batch-size", "4"]
+    done = bench("--baked", tmp_path / "one", "--baked", tmp_path / "two", *words, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "did not see the same labels" in done.stderr
+
+
+SLOW = """
+import time
+import torch
+
+def make():
+    while True:
+        time.sleep(0.05)
+        yield torch.zeros(4, 3, 32, 32), torch.zeros(4, dtype=torch.int64)
+"""
+
+
+def test_a_slow_loader_is_seen_to_wait(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SLOW)
+    done = bench("--diagnose", "mine:make", "--model", "none", "--json", tmp_path / "out.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "out.json").read_text())
+    assert told["steps_ms"]["waiting"]["median"] > 49
+    assert told["steps_ms"]["waiting"]["share"] > 0.8
+    assert sum(part["share"] for part in told["steps_ms"].values()) == pytest.approx(1)
+    assert told["suspects"]
+    assert max(map(len, done.stdout.splitlines())) <= 80
