@@ -66,6 +66,7 @@ def bake_all(
         for format in formats:
             say(f"baking {format} {dtype}")
             out = work / f"{format}-{dtype}"
+            crew = Crew(cores(), quiet=True)
             request = Request(
                 source=pictures.root,
                 out=out,
@@ -74,9 +75,9 @@ def bake_all(
                 classes=pictures.classes,
                 classes_are_folders=True,
                 without_boxes=True,
-                crew=Crew(cores(), quiet=True),
+                crew=crew,
             )
             plan, _ = resolve(request)
-            bakes.append(there(out, carry_out(plan, out, workers=cores(), quiet=True).seconds))
+            bakes.append(there(out, carry_out(plan, out, crew).seconds))
     os.sync()  # what is still to be written would be billed to the first row that reads
     return bakes
