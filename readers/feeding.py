@@ -27,7 +27,7 @@ def torch_loader(dataset: Dataset[Any], batch_size: int, **overrides: Any) -> Da
 
     Args:
         dataset: a bake, as a rule.
-        batch_size: samples in a batch.
+        batch_size: samples in a batch; None with a sampler of batches, or for one sample at a time.
         overrides: anything that torch's DataLoader takes, by its name there; it is used instead.
 
     Raises:
@@ -44,7 +44,7 @@ def torch_loader(dataset: Dataset[Any], batch_size: int, **overrides: Any) -> Da
             baked = baked.dataset
         settings["persistent_workers"] = True
         if isinstance(baked, BakedDataset):
-            settings["prefetch_factor"] = _prefetch(baked, batch_size, workers * ranks)
+            settings["prefetch_factor"] = _prefetch(baked, batch_size or 1, workers * ranks)
     return DataLoader(dataset, **(settings | overrides))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy.typing as npt
 import torch
@@ -19,7 +19,7 @@ from readers.fill import Fill
 from readers.order import Order, checked_weights, kind_of
 from readers.ranks import Share, find_ranks, local_ranks
 from readers.selection import Selection
-from readers.state import Identity, check_count
+from readers.state import Identity, check_count, contents_of
 from readers.threads import thread_count
 
 
@@ -92,7 +92,7 @@ class Loader:
         self._batches = Batches(fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, keep=prefetch + 2)
         drawn = checked_weights(weights, self._selection.labels, count)
         self._order = Order(kind, count, seed=seed, row_nbytes=manifest.row_nbytes, stored=stored, weights=drawn)
-        self._identity = Identity.of(manifest.plan, self._order.kind, seed=seed, count=count, indices=stored, weights=drawn)
+        self._identity = Identity.of(contents_of(manifest), self._order.kind, seed=seed, count=count, indices=stored, weights=drawn)
         even = kind != "sequential" or drawn is not None
         self._share = Share(count, 0, batch=batch_size, rank=rank, world=world, even=even, drop_last=drop_last)
         if not self._share.steps and drop_last:
@@ -142,6 +142,9 @@ class Loader:
         """End the threads of all iterators; they hand out no more."""
         for epoch in list(self._running):
             epoch.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Loader is threads of this process: pickle its data set and its state_dict(), and make another")
 
     def __enter__(self) -> Self:
         return self

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from convert.errors import PrebakeError
 from readers import keyed
@@ -102,7 +103,8 @@ def checked_weights(weights: str | Sequence[float] | npt.NDArray[Any] | None, la
             raise PrebakeError(f'weights={weights!r}: give "balanced", for pictures with labels, or {count} numbers')
         return 1 / np.bincount(found)[found]
     try:
-        numbers = np.array(weights, np.float64)
+        given = weights.detach().cpu().numpy() if isinstance(weights, torch.Tensor) else weights
+        numbers = np.array(given, np.float64)
     except (TypeError, ValueError):
         numbers = np.empty(0)
     if numbers.shape != (count,) or not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.sum() > 0):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from convert.errors import PrebakeError
+from convert.errors import PrebakeError, printable
 from readers.dataset import BakedDataset
 from readers.rows import Index
 
@@ -22,7 +22,10 @@ class Selection:
             IndexError: an index is outside of the data set.
             PrebakeError: nothing is left.
         """
-        part = dataset if indices is None else dataset.subset(indices)
+        try:
+            part = dataset if indices is None else dataset.subset(indices)
+        except TypeError as error:
+            raise PrebakeError(f"Loader: indices= are whole numbers, or a mask: {printable(error)}") from error
         self.count = len(part)
         self.stored: Index | None = part._index  # noqa: SLF001 - one of its own
         """Rows of the bake (N,); None for all of them."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.errors import PrebakeError, printable
+from convert.manifest import Manifest
 
 VERSION = 1
 
@@ -30,6 +31,15 @@ def check_count(name: str, value: Any, least: int) -> int:
     return number
 
 
+def contents_of(manifest: Manifest) -> str:
+    """SHA-256 of what a bake holds in which order, in hex: the same for every container of the same pictures, rows and labels."""
+    names = ("keys.bin", "keys.npy", "targets.npy")
+    checksums = [file.checksum for file in manifest.files if file.name in names]
+    return hashlib.sha256(
+        repr((checksums, manifest.shape, manifest.dtype, manifest.classes)).encode("utf-8", "surrogateescape")
+    ).hexdigest()
+
+
 def _digest(numbers: npt.NDArray[Any] | None) -> str:
     """SHA-256 of an array, in hex; of none, a word."""
     return "all" if numbers is None else hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).hexdigest()
@@ -43,11 +53,11 @@ class Identity:
 
     @classmethod
     def of(
-        cls, plan: str, order: str, *, seed: int, count: int, indices: npt.NDArray[Any] | None, weights: npt.NDArray[Any] | None
+        cls, bake: str, order: str, *, seed: int, count: int, indices: npt.NDArray[Any] | None, weights: npt.NDArray[Any] | None
     ) -> Self:
-        """Of a bake's plan and a Loader's options."""
+        """Of a bake's contents and a Loader's options."""
         given = "no" if weights is None else _digest(weights)
-        words = {"bake": plan, "order": order, "seed": int(seed), "pictures": count, "indices": _digest(indices), "weights": given}
+        words = {"bake": bake, "order": order, "seed": int(seed), "pictures": count, "indices": _digest(indices), "weights": given}
         return cls({"version": VERSION, **words})
 
     def check(self, state: Any, count: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,28 @@ def test_a_state_of_something_else_is_refused_by_name(baked: Path, photos: Path,
         others["seed"].load_state_dict({"epoch": 3})
     with pytest.raises(PrebakeError, match="damaged"):
         Loader(dataset, 4, shuffle=True, seed=1).load_state_dict(state | {"samples": 1000})
+
+
+def test_a_state_goes_from_one_format_to_another(photos: Path, tmp_path: Path) -> None:
+    for format in ("memmap", "lmdb"):
+        bake(photos, tmp_path / format, format, size=(24, 24))
+    bake(photos, tmp_path / "other", size=(24, 24), seed=1)
+    first = Loader(indexed(tmp_path / "memmap"), 4, shuffle=True)
+    right = [batch[-1].tolist() for batch in first]
+    loader = Loader(indexed(tmp_path / "memmap"), 4, shuffle=True)
+    batches = iter(loader)
+    next(batches)
+    there, other = (Loader(indexed(tmp_path / name), 4, shuffle=True) for name in ("lmdb", "other"))
+    there.load_state_dict(loader.state_dict())
+    assert [batch[-1].tolist() for batch in there] == right[1:]
+    with pytest.raises(PrebakeError, match="another bake"):
+        other.load_state_dict(loader.state_dict())
+
+
+def test_odd_arguments_are_said_by_name(baked: Path) -> None:
+    dataset = open_dataset(baked)
+    with pytest.raises(PrebakeError, match="indices="):
+        Loader(dataset, 4, indices=[1.5])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="a Loader is threads"):
+        pickle.dumps(Loader(dataset, 4))
+    assert len(Loader(dataset, 4, weights=torch.ones(len(dataset)))) > 0  # type: ignore[arg-type]

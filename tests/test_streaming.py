@@ -117,7 +117,7 @@ def test_epochs_differ_and_repeat(tars: Path) -> None:
 def test_ranks_that_do_not_know_each_other_are_refused(tars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(PrebakeError, match="torch.distributed is not initialised"):
+    with pytest.raises(PrebakeError, match="is not initialised"):
         list(Stream(tars))
     counts = [shard.count for shard in read_manifest(tars).shards]
     assert len(Stream(tars, rank=1, world_size=2)) == sum(counts[1::2])
