@@ -19,6 +19,7 @@ from measure_feed import BATCH, CROP, Naive
 from torch.utils.data import DataLoader, RandomSampler
 
 from convert.manifest import read_manifest
+from convert.registry import format_names
 from readers import Loader, RandomCrop, RandomHorizontalFlip, open_dataset
 
 THREADS = 2
@@ -86,7 +87,7 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
     first_batch = 1e3 * (time.perf_counter() - began)
     epochs = [rate(batches) for batches in [loader(work / "memmap", "crop")] * 3]
     memory = memory_mb(loader(work / "memmap", "crop + flip", "float32"), 10)
-    formats = sorted(path.name for path in work.iterdir() if (path / "manifest.json").exists())
+    formats = [name for name in format_names() if (work / name).exists()]
     rows = np.concatenate([np.load(work / "memmap" / shard.name) for shard in read_manifest(work / "memmap").shards])
     naive = DataLoader(
         (dataset := Naive(rows, np.load(work / "memmap" / "targets.npy"))),
