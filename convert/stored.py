@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from convert.contracts import Array
 from convert.errors import PrebakeError, printable
 from convert.manifest import Manifest
-
-Array = npt.NDArray[Any]
 
 
 def read_shard(folder: Path, manifest: Manifest, number: int) -> Iterator[Array]:

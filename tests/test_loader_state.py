@@ -10,27 +10,12 @@ from typing import Any
 import pytest
 import torch
 from conftest import bake
+from epochs import indexed, same, samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convert.errors import PrebakeError
-from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
-
-STEPS = [RandomCrop((40, 48)), RandomHorizontalFlip(), RandomVerticalFlip(0.3)]
-Sample = tuple[torch.Tensor, int]
-
-
-def samples(loader: Any) -> list[Sample]:
-    """Each sample of an epoch: its picture, and its index."""
-    return [(image.clone(), int(index)) for batch in loader for image, index in zip(batch[0], batch[-1], strict=True)]
-
-
-def same(some: list[Sample], others: list[Sample]) -> bool:
-    return len(some) == len(others) and all(a[1] == b[1] and torch.equal(a[0], b[0]) for a, b in zip(some, others, strict=True))
-
-
-def indexed(baked: Path, **options: Any) -> Any:
-    return open_dataset(baked, return_index=True, **options)
+from readers import Loader, RandomCrop, open_dataset
 
 
 @settings(deadline=None, max_examples=25)

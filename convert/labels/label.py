@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from convert.errors import PrebakeError, counted, printable
 from convert.labels.asked import Asked
+from convert.labels.classes import Names
 from convert.labels.columns import path_columns, picture_paths
 from convert.labels.match import match
 from convert.labels.read import read_table
 from convert.labels.table import Table
-from convert.labels.targets import Names, Targets, make_targets
+from convert.labels.targets import Targets, make_targets
 from convert.manifest import Target
 from convert.source import Source
 

@@ -9,13 +9,12 @@ import numpy.typing as npt
 
 from convert.errors import counted, printable
 from convert.labels.asked import Asked
-from convert.labels.classes import map_labels, number_labels, plain_labels, refuse_devkit
+from convert.labels.classes import Names, map_labels, number_labels, plain_labels, refuse_devkit
 from convert.labels.columns import label_column, label_texts
 from convert.labels.table import Table
 from convert.labels.values import map_names, multi_hot, split_names, value_targets
 
 Targets = npt.NDArray[np.int64] | npt.NDArray[np.float32]
-Names = tuple[str, ...]
 
 
 class Made(NamedTuple):
