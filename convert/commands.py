@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from convert import machine, output, report, run, stats
+from convert import already, machine, output, report, run, stats
 from convert.errors import printable
 from convert.label_options import NAMES
 from convert.plan import Plan
@@ -39,7 +39,7 @@ def _crew(given: dict[str, Any]) -> Crew:
 
 def _already_there(plan: Plan, out: Path, overwrite: bool) -> bool:
     """Whether the very same bake is there; says so."""
-    there = output.finished(out, plan, overwrite) is not None
+    there = already.finished(out, plan, overwrite) is not None
     if there:
         click.echo(f"{printable(out)} holds this very bake already: nothing to do")
     return there
@@ -50,7 +50,7 @@ def _resolved(request: Request, overwrite: bool) -> tuple[Plan, Source]:
     plan, source = resolve(request)
     if request.left_open:
         out = request.out
-        if out is None or output.finished(out, plan, overwrite, request.left_open) is None:
+        if out is None or already.finished(out, plan, overwrite, request.left_open) is None:
             _check_room(plan, out)
         plan = settle(request, plan)
     return plan, source

@@ -133,6 +133,27 @@ def test_a_limit_holds_in_the_first_pass(scans: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("option", ["--window", "--mean-std"])
+def test_out_is_looked_at_before_the_pictures(scans: Path, tmp_path: Path, option: str) -> None:
+    """With --strict, a pass over the pictures would fail at the broken one, and name it."""
+    out = tmp_path / "out"
+    words = ("memmap", scans, out, option, "auto", "--strict", *SMALL)
+    assert "ill/broken.png" in refused(prebake(*words))
+    bake("memmap", scans, out, "--seed", "1")
+    for other in ("--seed=2", "--exact", "--std=0.5" if option == "--window" else "--window=0:9"):
+        assert "holds another bake" in refused(prebake(*words, "--seed", 1, other))
+    assert "holds another bake (its seed differs: 1, not 2)" in refused(prebake("plan", *words[1:], "--seed", 2))
+    assert "ill/broken.png" in refused(prebake(*words, "--seed", 1))  # which may be the one that is there
+    assert "ill/broken.png" in refused(prebake(*words, "--overwrite"))
+    (out / "shard-00000.npy").unlink()
+    assert "holds a damaged bake" in refused(prebake(*words, "--seed", 1))
+    (out / ".prebake").mkdir()
+    (out / "manifest.json").unlink()
+    assert "holds an unfinished bake" in refused(prebake(*words))
+    (out / "thesis.tex").touch()
+    assert "holds something else (thesis.tex)" in refused(prebake(*words, "--overwrite"))
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -64,6 +64,17 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+def test_room_is_looked_at_before_the_pictures(few: Path, disk: Disk, tmp_path: Path) -> None:
+    """With --strict, a pass over the pictures would fail at the broken one."""
+    shutil.copytree(few, tmp_path / "source")
+    (tmp_path / "source" / "cat" / "broken.png").write_bytes(b"<html>")
+    small_disk = disk(2 << 20)
+    for command in (("memmap", "--mean-std"), ("plan", "--window")):
+        result = prebake(command[0], tmp_path / "source", small_disk / "out", command[1], "auto", "--strict")
+        assert result.returncode == 1
+        assert "MB free, and this bake needs" in result.stderr.splitlines()[0]
+
+
 def test_too_little_room_is_said_before_the_first_byte_with_what_fits(few: Path, disk: Disk) -> None:
     small_disk = disk(2 << 20)
     for command in (("memmap", few, small_disk / "out"), ("plan", few, small_disk / "out")):

@@ -167,3 +167,20 @@ main()
     assert not (tmp_path / "out" / "manifest.json").exists()
     assert "unfinished bake: add --overwrite" in refused(prebake("memmap", source, tmp_path / "out", *SMALL))
     bake("memmap", source, tmp_path / "out", "--overwrite")
+
+
+def test_a_bake_never_replaces_what_it_reads(source: Path, tmp_path: Path) -> None:
+    bake("memmap", source, tmp_path / "train")
+    (tmp_path / "link").symlink_to("train")
+    (tmp_path / "train" / "sub").mkdir()
+    before = tree(tmp_path / "train")
+    for like, out in (("train", "./train/"), ("link", "train"), ("train", "link"), ("train/sub/..", "train")):
+        line = refused(prebake("memmap", source, f"{tmp_path}/{out}", "--like", f"{tmp_path}/{like}", "--overwrite"))
+        assert "is what --like" in line
+        assert "would be replaced: choose another OUT" in line
+    for option in ("--classes", "--labels"):
+        line = refused(prebake("memmap", source, tmp_path / "link", option, tmp_path / "train" / "samples.csv", "--overwrite", *SMALL))
+        assert f"holds what {option} " in line
+    assert tree(tmp_path / "train") == before
+    (tmp_path / "train" / "sub").rmdir()
+    bake_here(source, tmp_path / "second", like=tmp_path / "link")
