@@ -43,7 +43,7 @@ def _check_columns(table: Table, number: int, columns: int, filled: int) -> None
     """Refuse `{"a.jpg": "cat"}` on each line: each key would be a column, blank in all rows but one."""
     if columns > MOST or columns * (len(table) + 1) > ALWAYS + SPARSE * filled:
         raise PrebakeError(
-            f"{printable(table.path)}: {columns:,} different names up to line {number}, nearly all of them without a value on most lines: "
+            f"{printable(table.path)}: {columns:,} different names up to line {number} are too many, or too rarely given, for columns: "
             'it looks like pictures as names; write {"path": "a.jpg", "label": "cat"} on each line'
         )
 
