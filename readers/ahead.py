@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 
 from readers.rows import Index, Rows
 
 PATIENCE = 16
 """Batches that are asked for after the last sign that pages are not in memory."""
+ASKING, PART = 4, 16
+"""Threads that ask, and rows in a call: asking waits for room in the disk's queue, which threads that copy have no time for."""
 
 
 def _usage() -> resource.struct_rusage:
@@ -33,9 +36,13 @@ class Ahead:
         """Whether to ask for the next batch."""
         return self._left > 0
 
-    def ask(self, places: Index) -> None:
-        """Ask for rows of the bake."""
+    def ask(self, pool: Executor, places: Index) -> None:
+        """Let threads ask for rows of the bake."""
         self._left -= 1
+        for first in range(0, len(places), PART):
+            pool.submit(self._ask, places[first : first + PART])
+
+    def _ask(self, places: Index) -> None:
         before = _usage().ru_inblock
         self._rows.arena.will_need(self._rows.addresses(places), self._rows.manifest.row_nbytes)
         if _usage().ru_inblock > before:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from convert.errors import PrebakeError
+from readers.ahead import ASKING
 from readers.batches import Batch, Batches
 from readers.device import Sent
 from readers.order import Order
@@ -35,10 +36,11 @@ class Progress:
     samples: int = 0
 
 
-def _stop(pool: ThreadPoolExecutor, pid: int) -> None:
+def _stop(pools: list[ThreadPoolExecutor], pid: int) -> None:
     """Let threads end after what they do now. It may be one of them that calls this, so it does not wait for them."""
     if os.getpid() == pid:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Epoch(Iterator[Any]):
@@ -64,8 +66,8 @@ class Epoch(Iterator[Any]):
         self._sent: deque[Sent] = deque()
         self._pid = os.getpid()
         batches.fill.rows.arena.forget_changed()
-        self._pool = start_threads(threads)
-        self._end = weakref.finalize(self, _stop, self._pool, self._pid)
+        self._pool, self._asking = start_threads(threads), ThreadPoolExecutor(ASKING, "prebake-asking")  # begins threads when asked
+        self._end = weakref.finalize(self, _stop, [self._pool, self._asking], self._pid)
 
     def __iter__(self) -> Self:
         return self
@@ -95,6 +97,7 @@ class Epoch(Iterator[Any]):
         self._begun = self._share.steps
         if os.getpid() == self._pid:
             self._pool.shutdown()
+            self._asking.shutdown()
 
     def _next_sent(self) -> Sent:
         """The next batch, and maybe others after it, on the way to the user."""
@@ -133,5 +136,5 @@ class Epoch(Iterator[Any]):
         until = -(-(-(-(self._share.start + until * each) // stretch) * stretch - self._share.start) // each)
         if until > self._asked and self._batches.ahead.useful:
             numbers = self._order.at(self._epoch, self._share.positions(self._asked, until - self._asked))
-            self._pool.submit(self._batches.ahead.ask, self._selection.places(numbers))
+            self._batches.ahead.ask(self._asking, self._selection.places(numbers))
         self._asked = max(until, self._asked)

@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,8 @@ def test_what_is_asked_for_is_read(photos: Path, tmp_path: Path) -> None:
         pytest.skip("pages of this file system cannot be dropped")
     rows = open_dataset(tmp_path / "out")._rows  # noqa: SLF001
     ahead = Ahead(rows)
-    ahead.ask(np.arange(rows.manifest.count))
+    with ThreadPoolExecutor() as pool:
+        ahead.ask(pool, np.arange(rows.manifest.count))
     assert ahead.useful
     end = time.monotonic() + 20
     while resident(tmp_path / "out" / "shard-00000.npy") < 0.99:
@@ -52,7 +54,8 @@ def test_what_is_asked_for_is_read(photos: Path, tmp_path: Path) -> None:
         time.sleep(0.01)
     for _ in range(PATIENCE):
         assert ahead.useful
-        ahead.ask(np.arange(rows.manifest.count))
+        with ThreadPoolExecutor() as pool:
+            ahead.ask(pool, np.arange(rows.manifest.count))
     assert not ahead.useful  # they are all there
 
 
