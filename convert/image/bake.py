@@ -79,7 +79,7 @@ class Bake:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
-        self._mode = "F" if recipe.dtype == "uint16" else "L" if recipe.colour == "gray" else "RGB"
+        self._mode = "F" if recipe.dtype == "uint16" else "L" if recipe.colour == "gray" else "RGBX"
         self._normalise = Normalise(recipe.pixels, recipe.mean, recipe.std)
 
     def __call__(self, data: bytes, seen: Counter[str] | None = None) -> Baked:
@@ -91,7 +91,8 @@ class Bake:
         recipe = self._recipe
         decoded = decode(data, seen, decoding=recipe.decoding, mode=self._mode, enough=self._enough)
         at = place(decoded.height, decoded.width, recipe.size, recipe.resize)
-        row = self._normalise(np.asarray(fit(decoded.picture, at, recipe.size, recipe.filter)))
+        fitted = fit(decoded.picture, at, recipe.size, recipe.filter)
+        row = self._normalise(np.asarray(fitted.convert("RGB") if fitted.mode == "RGBX" else fitted))
         return Baked(row, decoded.height, decoded.width, at, decoded.format)
 
     def _enough(self, height: int, width: int) -> tuple[int, int]:

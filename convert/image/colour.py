@@ -25,11 +25,12 @@ BYTE = np.float32(257)
 
 
 def in_mode(picture: Image.Image, mode: str, profile: object, *, decoding: Decoding, seen: Counter[str]) -> Image.Image:
-    """A decoded picture in one of three modes; `seen` counts what was done.
+    """A decoded picture in one mode; `seen` counts what was done.
 
     Args:
         picture: in any mode.
-        mode: RGB; L, grey with 8 bits; F, grey levels from 0 to 65535, those of a 16-bit picture as they are.
+        mode: RGB; RGBX, where a picture may keep a fourth byte; L, grey with 8 bits; F, grey levels from
+            0 to 65535, those of a 16-bit picture as they are.
         profile: the bytes of its ICC profile, or None.
         decoding: where there is a choice.
         seen: counts what was done.
@@ -44,12 +45,14 @@ def in_mode(picture: Image.Image, mode: str, profile: object, *, decoding: Decod
         rgb = to_srgb(rgb, profile, picture.mode, seen)
     if mode == "F":
         return Image.fromarray(np.asarray(rgb.convert("L"), np.float32) * BYTE)
-    return rgb.convert("L") if mode == "L" else rgb
+    if mode == "L":
+        return rgb.convert("L")
+    return rgb.convert("RGB") if mode != rgb.mode == "RGBX" else rgb
 
 
 def _to_rgb(picture: Image.Image, decoding: Decoding, seen: Counter[str]) -> Image.Image:
     """Grey gives R = G = B; transparency is laid over one background; 16-bit grey is scaled, not clipped; CMYK as Pillow does."""
-    if picture.mode == "RGB" and "transparency" not in picture.info:
+    if picture.mode in ("RGB", "RGBX") and "transparency" not in picture.info:
         return picture
     if is_wide(picture):
         return to_eight_bits(picture, decoding, seen).convert("RGB")

@@ -39,7 +39,8 @@ def decode(
         data: all of the file.
         seen: counts what was done to it: colours converted, turned, a harmless defect.
         decoding: where there is a choice.
-        mode: RGB; L, grey with 8 bits; F, grey levels from 0 to 65535.
+        mode: RGB; RGBX, the same, or with a fourth byte without meaning where that saves a copy; L, grey with 8 bits; F, grey levels from
+            0 to 65535.
         enough: allows large JPEGs to be decoded at 1/2, 1/4 or 1/8, unless `decoding.exact`.
 
     Raises:

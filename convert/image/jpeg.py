@@ -14,7 +14,9 @@ SCALES = (8, 4, 2)
 
 
 def decode_strict(data: bytes, least: tuple[int, int] | None = None) -> Levels | None:
-    """RGB levels (H, W, 3), or None where strict libjpeg-turbo refuses, and for CMYK. The same pixels as Pillow's, to the bit.
+    """Levels (H, W, 4), or None where strict libjpeg-turbo refuses, and for CMYK. The same RGB as Pillow's, to the bit.
+
+    The fourth byte has no meaning: Pillow keeps RGB in four, and so can look at these instead of copying them.
 
     A picture of which less is enough (`least`: height and width) is decoded at 1/2, 1/4 or 1/8 of its size, where its sides divide
     by that; the same coefficients are read, so that no defect is missed.
@@ -30,7 +32,7 @@ def decode_strict(data: bytes, least: tuple[int, int] | None = None) -> Levels |
             return None
         by = _scale(height, width, least) if least else 1
         scale = {"min_height": height // by, "min_width": width // by, "min_factor": by} if by > 1 else {}
-        return np.asarray(simplejpeg.decode_jpeg(data, colorspace="RGB", strict=True, **scale))
+        return np.asarray(simplejpeg.decode_jpeg(data, colorspace="RGBX", strict=True, **scale))
     except ValueError:
         return None
 

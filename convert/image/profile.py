@@ -13,7 +13,7 @@ OTHER = "ICC profile not for these colours, ignored"
 NAMES = (b"sRGB", "sRGB".encode("utf-16-be"))
 """How profiles call it, by their version."""
 GREY = ("1", "L", "LA", "La", "I", "F")
-COLOURS = ("RGB", "RGBA", "RGBa", "P", "PA")
+COLOURS = ("RGB", "RGBX", "RGBA", "RGBa", "P", "PA")
 NEAR = 3
 """Levels by which profiles of sRGB differ from each other."""
 
@@ -40,7 +40,7 @@ def to_srgb(picture: Image.Image, profile: object, coded: str, seen: Counter[str
     """The picture's colours in sRGB. A broken profile says nothing about the pixels, so it is ignored and counted.
 
     Args:
-        picture: mode RGB; may be changed in place.
+        picture: mode RGB, or RGBX; may be changed in place.
         profile: the bytes of its ICC profile, or None.
         coded: the mode that it was coded in: a profile of grey is for grey, and that of CMYK, which is converted as Pillow does, for none.
         seen: counts what became of it.
@@ -66,5 +66,7 @@ def to_srgb(picture: Image.Image, profile: object, coded: str, seen: Counter[str
     seen[CONVERTED] += 1
     if grey:
         return ImageCms.applyTransform(picture.getchannel(0), transform) or picture
+    if picture.mode == "RGBX":
+        picture = picture.convert("RGB")
     ImageCms.applyTransform(picture, transform, inPlace=True)
     return picture

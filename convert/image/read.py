@@ -62,7 +62,7 @@ def _pixels(data: bytes, least: tuple[int, int] | None, seen: Counter[str]) -> I
         data = mended(data, seen)
         levels = decode_strict(data, least)
     if levels is not None:
-        return Image.fromarray(levels)
+        return Image.frombuffer("RGBX", levels.shape[1::-1], levels, "raw", "RGBX", 0, 1)  # a look at it
     picture = Image.open(io.BytesIO(data))  # CMYK, or a rare sampling of colours
     picture.load()
     return picture

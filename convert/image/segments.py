@@ -13,8 +13,9 @@ FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 SEQUENTIAL, ARITHMETIC = (0xC0, 0xC1), (0xC9, 0xCA)
 ALONE = frozenset([0x00, 0x01, *range(0xD0, 0xD9)])
 """Stuffed bytes, and markers that no segment follows."""
-MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])", re.DOTALL)
-"""The next marker after coded data, in which FF 00 is data and restart markers divide them."""
+MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])", re.DOTALL)
+"""The next marker after coded data, in which FF 00 is data and restart markers divide them. More FF may stand before it: to look for
+those, too, would take ten times as long."""
 
 
 class Segment(NamedTuple):
@@ -35,7 +36,7 @@ def segments(data: bytes) -> Iterator[Segment]:
     at, coded = len(SOI), False
     while found := MARKER.search(data, at):
         marker, start = found[1][0], found.end() - 2
-        stray = None if coded else found.start() - at
+        stray = None if coded else len(data[at:start].rstrip(b"\xff"))
         if marker in ALONE:
             at = found.end()
             continue
