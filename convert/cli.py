@@ -109,7 +109,7 @@ def run_command() -> None:
         error.show()
         sys.exit(error.exit_code)
     except PrebakeError as error:
-        click.echo(f"prebake: {error}", err=True)
+        click.echo(f"prebake: {'; '.join([str(error), *getattr(error, '__notes__', [])])}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:  # `prebake ... | head`
         sys.stderr.close()

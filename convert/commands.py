@@ -8,12 +8,15 @@ from typing import Any
 import click
 
 from convert import already, machine, output, report, run, stats
-from convert.errors import printable
+from convert.begun import check_begun
+from convert.errors import UsageError, printable
 from convert.label_options import NAMES
-from convert.plan import Plan
+from convert.lock import check_free
+from convert.plan import WORK, Plan
 from convert.registry import load_format
 from convert.request import Request, resolve, settle
 from convert.source import Source
+from convert.stock import Trust
 from convert.summary import summary
 from convert.tasks import Crew
 
@@ -37,23 +40,41 @@ def _crew(given: dict[str, Any]) -> Crew:
     return Crew(workers=given["workers"] or machine.cores(), max_rejects=given["max_rejects"], strict=given["strict"])
 
 
-def _already_there(plan: Plan, out: Path, overwrite: bool) -> bool:
-    """Whether the very same bake is there; says so."""
-    there = already.finished(out, plan, overwrite) is not None
+def _trust(given: dict[str, Any]) -> Trust:
+    if given["check_source"] and given["dedupe"] == "off":
+        raise UsageError("--check-source compares hashes, which --dedupe off leaves out: leave one of the two out")
+    return Trust(given["deep"], given["check_source"], given["allow_version_change"])
+
+
+def _already_there(plan: Plan, given: dict[str, Any]) -> bool:
+    """Whether the very same bake is there, finished; says so."""
+    versions = given["allow_version_change"]
+    there = already.finished(given["out"], plan, given["overwrite"], allow_version_change=versions) is not None
     if there:
-        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+        click.echo(f"{printable(given['out'])} holds this very bake already: nothing to do")
     return there
 
 
-def _resolved(request: Request, overwrite: bool) -> tuple[Plan, Source]:
+def _resolved(request: Request, given: dict[str, Any]) -> tuple[Plan, Source]:
     """The plan and its source. A pass over all pictures may take hours: what OUT has against the bake is said before."""
+    out, trust = request.out, _trust(given)
+    if out is not None:
+        check_free(out / WORK, out)
     plan, source = resolve(request)
     if request.left_open:
-        out = request.out
-        if out is None or already.finished(out, plan, overwrite, request.left_open) is None:
+        begun = None if out is None or given["overwrite"] else check_begun(out, plan, trust, request.left_open)
+        if begun is not None:
+            return begun, source
+        versions = given["allow_version_change"]
+        if out is None or already.finished(out, plan, given["overwrite"], request.left_open, allow_version_change=versions) is None:
             _check_room(plan, out)
         plan = settle(request, plan)
     return plan, source
+
+
+def _is_begun(plan: Plan, given: dict[str, Any]) -> bool:
+    """Whether the same bake is there, unfinished."""
+    return not given["overwrite"] and check_begun(given["out"], plan, _trust(given)) is not None
 
 
 def _check_room(plan: Plan, out: Path | None) -> None:
@@ -61,15 +82,16 @@ def _check_room(plan: Plan, out: Path | None) -> None:
 
 
 def bake(name: str, given: dict[str, Any]) -> None:
-    """Bake into a format."""
+    """Bake into a format, or go on with a bake that was begun."""
     request = _request(name, given)
-    plan, source = _resolved(request, given["overwrite"])
+    plan, source = _resolved(request, given)
     out: Path = given["out"]
-    if _already_there(plan, out, given["overwrite"]):
+    if _already_there(plan, given):
         return
+    trust = _trust(given) if _is_begun(plan, given) else None
     click.echo(report.plan_block(plan, source, out))
     _check_room(plan, out)
-    result = run.carry_out(plan, out, request.crew, preview=given["preview"])
+    result = run.carry_out(plan, out, request.crew, preview=given["preview"], trust=trust, say=click.echo)
     if result.note:
         click.echo(result.note, err=True)
     duplicates = result.duplicates.line(printable(given["like"]))
@@ -78,10 +100,14 @@ def bake(name: str, given: dict[str, Any]) -> None:
 
 def plan(given: dict[str, Any]) -> None:
     """Say what a bake would be."""
-    there, source = _resolved(_request(given["format"], given), given["overwrite"])
+    there, source = _resolved(_request(given["format"], given), given)
     out = given["out"]
     click.echo(report.plan_block(there, source, out))
-    if out is None or not _already_there(there, out, given["overwrite"]):
+    if out is None:
+        _check_room(there, out)
+    elif not _already_there(there, given):
+        if _is_begun(there, given):
+            click.echo(f"{printable(out)} holds this bake, unfinished: it would go on")
         _check_room(there, out)
 
 

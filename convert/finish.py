@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from convert.manifest import MANIFEST, SCHEMA, Manifest
 from convert.pack import Packed
 from convert.plan import Plan
 from convert.preview import PREVIEW, draw_preview
+from convert.replace import replaced, sync
 
 
 class Finished(NamedTuple):
@@ -72,19 +72,7 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finish
 
 def commit(out: Path, manifest: Manifest) -> None:
     """The manifest, last and at once: it is there = the bake is complete."""
-    partial = out / f"{MANIFEST}.{os.getpid()}.partial"
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(manifest.to_json())
-        file.flush()
-        os.fsync(file.fileno())
-    _sync(out)  # the shards' names before the manifest's
-    partial.rename(out / MANIFEST)
-    _sync(out)
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync(out)  # the shards' names before the manifest's
+    with replaced(out / MANIFEST) as file:
+        file.write(manifest.to_json().encode())
+    sync(out)

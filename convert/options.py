@@ -142,7 +142,10 @@ CREW = [
 ]
 RUN = [
     *CREW,
-    click.option("--overwrite", is_flag=True, help="Replace a bake that is there."),
+    click.option("--overwrite", is_flag=True, help="Replace a bake that is there, finished or not."),
+    click.option("--deep", is_flag=True, help="Going on with an unfinished bake: compare finished shards by checksum, not by size."),
+    click.option("--check-source", is_flag=True, help="Going on: compare pictures by content, not by time."),
+    click.option("--allow-version-change", is_flag=True, help="Go on, though another Pillow began; its pixels may differ."),
     click.option("--preview/--no-preview", default=True, help="Draw preview.png, a contact sheet of what was stored.  [on]"),
 ]
 

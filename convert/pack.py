@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from convert import journal
 from convert.contracts import Array, Format, Offsets, RejectError, Sample, ShardSpec
 from convert.errors import PrebakeError, printable
 from convert.hashes import hash_of
@@ -102,6 +103,7 @@ def pack(out: Path, number: int) -> Packed:
             packed.shard = Shard(name, len(packed.items), partial.stat().st_size, digest, first, stride)
             packed.offsets = offsets if stride is None else None
             partial.rename(out / name)
+        journal.note(out / WORK, number, vars(packed) | {"pillow": plan.pillow})
     except OSError as error:
         if error.errno in FULL:
             raise PrebakeError(
@@ -128,7 +130,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 key = plan.keys[item]
                 seen = Counter[str]()
                 try:
-                    data = read_item(Path(plan.root), key)
+                    data = read_item(Path(plan.root), key, plan.stamp_of(item))
                     digest = b"" if plan.dedupe == "off" else hash_of(data)  # first: the file is still in the CPU's cache
                     baked: Baked = bake(data, seen)
                 except RejectError as error:

@@ -20,10 +20,12 @@ from convert.labels.label import Labelled
 from convert.labels.targets import Targets
 from convert.manifest import Keys, Target
 from convert.order import permutation
-from convert.source import Source
+from convert.replace import all_replaced
+from convert.source import Source, Stamp
 
 WORK = ".prebake"
 PLAN = "plan.json"
+POSITIONS, TARGETS, STAMPS = "positions.npy", "targets.npy", "stamps.npy"
 SHARD_BYTES = 256 << 20
 ROWS, MOST = 64, 256
 
@@ -55,6 +57,8 @@ class Plan:
     """For each item: int64 (N,) labels, or float32 (N, K) values."""
     columns: dict[str, list[str]] = dataclasses.field(repr=False, compare=False)
     """A table's columns, for `samples.csv`: a text for each item. Workers need none of it."""
+    stamps: npt.NDArray[np.int64] | None = dataclasses.field(default=None, repr=False, compare=False)
+    """For each item (N, 2): size and time of its file, by which a change is noticed; None: nobody looks."""
     dedupe: str = "report"
     """report: duplicates are looked for; off: they are not."""
     compared: str = ""
@@ -66,7 +70,7 @@ class Plan:
 
     def facts(self) -> dict[str, Any]:
         """All that decides the output's bytes, as JSON; where the source lies does not."""
-        apart = ("root", "keys", "targets", "columns", "other", "notes")
+        apart = ("root", "keys", "targets", "columns", "stamps", "other", "notes")
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in apart}
         facts = fields | {"recipe": dataclasses.asdict(self.recipe), "target": dataclasses.asdict(self.target)}
         return dict(json.loads(json.dumps(facts)))
@@ -97,23 +101,34 @@ class Plan:
         target = self.targets[item].tolist()
         return target if isinstance(target, int) else tuple(target)
 
+    def stamp_of(self, item: int) -> Stamp | None:
+        """Size and time of an item's file when the plan was made."""
+        return None if self.stamps is None else (int(self.stamps[item, 0]), int(self.stamps[item, 1]))
+
     def save(self, folder: Path) -> None:
         """Write it into `.prebake`."""
-        self.keys.save(folder)
-        np.save(folder / "positions.npy", self.positions, allow_pickle=False)
-        if self.targets is not None:
-            np.save(folder / "targets.npy", self.targets, allow_pickle=False)
-        (folder / PLAN).write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
+        with all_replaced(folder) as partial:
+            self.keys.save(partial)
+            arrays = {POSITIONS: self.positions, TARGETS: self.targets, STAMPS: self.stamps}
+            for name, array in arrays.items():
+                if array is not None:
+                    np.save(partial / name, array, allow_pickle=False)
+            (partial / PLAN).write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Plan:
         """Read it back; the arrays are mapped, not read."""
+
+        def mapped(name: str) -> npt.NDArray[Any]:
+            return np.asarray(np.load(folder / name, mmap_mode="r", allow_pickle=False))
+
         fields = json.loads((folder / PLAN).read_text("utf-8"))
         recipe, target = Recipe.from_json(fields.pop("recipe")), Target(**fields.pop("target"))
-        targets = np.load(folder / "targets.npy", mmap_mode="r", allow_pickle=False) if target.width else None
+        targets = mapped(TARGETS) if target.width else None
+        stamps = mapped(STAMPS) if (folder / STAMPS).exists() else None
         fields["classes"] = tuple(fields["classes"])
-        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=targets, columns={})
-        plan.__dict__["positions"] = np.load(folder / "positions.npy", mmap_mode="r", allow_pickle=False)
+        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=targets, columns={}, stamps=stamps)
+        plan.__dict__["positions"] = mapped(POSITIONS)
         return plan
 
 
@@ -146,4 +161,5 @@ def make_plan(source: Source, labelled: Labelled | None = None, **chosen: Any) -
         keys=source.keys,
         targets=targets,
         columns=columns,
+        stamps=np.stack([source.sizes, source.times], axis=1),
     )

@@ -56,7 +56,7 @@ def count_stored(folder: Path, manifest: Manifest, crew: Crew) -> Tally:
         function, shards = functools.partial(_stored, folder, manifest, work), len(manifest.shards)
         progress.create(work, shards)
         with bar(work, manifest.count, crew, "looking") as tick:
-            run_shards(function, shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
+            run_shards(function, range(shards), crew, take=lambda _, part: tally.merge(part), tick=tick)
     return tally
 
 
@@ -67,7 +67,7 @@ def _over_source(plan: Plan, look: Callable[[Path, int], Tally], crew: Crew) -> 
         plan.save(work)
         progress.create(work, plan.shards)
         with bar(work, len(plan.keys), crew, "looking") as tick:
-            run_shards(functools.partial(look, work), plan.shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
+            run_shards(functools.partial(look, work), range(plan.shards), crew, take=lambda _, part: tally.merge(part), tick=tick)
         if tally.rejected.total() == len(plan.keys):
             raise nothing_baked(plan, work)
     return tally

@@ -60,7 +60,7 @@ def _why_not(root: Path) -> str:
     if not root.is_dir():
         return f"{printable(root)}: no such folder"
     if (root / ".prebake").exists():
-        return f"{printable(root)}: this bake is not finished (there is no {MANIFEST}); run the same command again with --overwrite"
+        return f"{printable(root)}: this bake is not finished (there is no {MANIFEST}); run the same command again, and it goes on"
     return f"{printable(root)} is not a bake: there is no {MANIFEST} in it"
 
 
