@@ -9,6 +9,7 @@ from convert import journal
 from convert.difference import PILLOW, difference, of_plan, other_versions
 from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST
+from convert.output import JUNK
 from convert.plan import WORK, Plan
 from convert.stock import Trust, changed_items
 
@@ -25,7 +26,7 @@ def check_begun(out: Path, plan: Plan, trust: Trust, left_open: tuple[str, ...] 
     if (out / MANIFEST).exists() or not work.exists():
         return None
     if journal.read(work) is None:
-        if any(out.glob("shard-*")):
+        if any(path.name not in (WORK, *JUNK) and path.suffix != ".partial" for path in out.iterdir()):
             raise PrebakeError(f"OUT {printable(out)} holds an unfinished bake without a journal, which cannot go on: {AGAIN}")
         return None
     there = _load(out)

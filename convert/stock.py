@@ -66,7 +66,7 @@ def take_stock(out: Path, plan: Plan, trust: Trust, workers: int) -> Kept:
     changed = set(changed_items(Plan.load(out / WORK), plan, trust).tolist())
     lines = sorted(found[1].items())
     with ThreadPoolExecutor(max(1, workers)) as pool:  # reading and hashing let Python's lock go
-        reasons = pool.map(lambda pair: _why_again(out, plan, trust, changed, *pair), lines)
+        reasons = pool.map(lambda pair: _why_again(*pair, out=out, plan=plan, trust=trust, changed=changed), lines)
         for (number, fields), (packed, why) in zip(lines, reasons, strict=True):
             if packed is None:
                 kept.again.append(f"{shard_name(number, load_format(plan.format))}: {why}")
@@ -75,12 +75,10 @@ def take_stock(out: Path, plan: Plan, trust: Trust, workers: int) -> Kept:
     return kept
 
 
-def _why_again(  # noqa: PLR0917 - one line of the journal, and what it is held against
-    out: Path, plan: Plan, trust: Trust, changed: set[int], number: int, fields: journal.Fields
-) -> tuple[Packed | None, str]:
+def _why_again(number: int, fields: journal.Fields, *, out: Path, plan: Plan, trust: Trust, changed: set[int]) -> tuple[Packed | None, str]:
     """A finished shard; or None, and why it must be made again."""
     packed = _packed(fields)
-    if packed is None or number >= plan.shards or sorted(_items(packed)) != sorted(plan.items(number).tolist()):
+    if packed is None or not _is_of(packed, number, plan):
         return None, "its line in the journal is damaged"
     if why := _not_as_made(out / packed.shard.name, packed.shard, trust):
         return None, why
@@ -89,6 +87,12 @@ def _why_again(  # noqa: PLR0917 - one line of the journal, and what it is held 
     for item in _other_contents(plan, packed) if trust.check_source else ():
         return None, f"{printable(plan.keys[item])} has another content now"
     return packed, ""
+
+
+def _is_of(packed: Packed, number: int, plan: Plan) -> bool:
+    """Whether a line tells of the shard that its number says."""
+    named = packed.shard.name == shard_name(number, load_format(plan.format)) and packed.shard.count == len(packed.items)
+    return named and 0 <= number < plan.shards and sorted(_items(packed)) == sorted(plan.items(number).tolist())
 
 
 def _items(packed: Packed) -> list[int]:

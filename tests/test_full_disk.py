@@ -1,4 +1,4 @@
-"""A disk without room is said before the first byte, or as soon as it is full, and nothing is left on it."""
+"""A disk without room is said before the first byte, or as soon as it is full; what was finished stays, and the bake can go on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from conftest import bake
-from launch import prebake, refused
+from launch import digests, prebake, refused
 from pictures import image_folder
 
-from convert.manifest import read_manifest
+from convert.manifest import MANIFEST, read_manifest
 from convert.registry import format_names
 from readers import open_dataset
 
@@ -97,11 +97,24 @@ def test_overwrite_counts_the_room_that_the_old_bake_leaves(few: Path, disk: Dis
 
 @pytest.mark.parametrize("executor", ["serial", "local"])
 @pytest.mark.parametrize("format", format_names())
-def test_a_disk_that_fills_up_in_the_middle(many: Path, disk: Disk, format: str, executor: str) -> None:
+def test_a_disk_that_fills_up_in_the_middle(many: Path, disk: Disk, tmp_path: Path, *, format: str, executor: str) -> None:
     folder = disk(7 << 20)
-    done = prebake(executor, format, many, folder / "out", "--size", "128", "--shards", "6", "--workers", "2", command=UNCHECKED)
-    assert "disk full; make room" in refused(done)
-    assert not list(folder.iterdir())
+    options = ("--size", "128", "--shards", "6", "--workers", "2")
+    said = refused(prebake(executor, format, many, folder / "out", *options, command=UNCHECKED))
+    assert "disk full; make room" in said
+    kept = sorted((folder / "out").glob("shard-*")) if (folder / "out").exists() else []
+    assert (f"{len(kept)} of 6 shards are kept: the same command goes on" in said) == bool(kept)
+    assert not [path for path in folder.rglob("*") if path.suffix == ".partial" or path.name in (MANIFEST, "lock")]
+    if executor == "serial":
+        assert len(kept) > 2
+        before = {path: path.stat().st_mtime_ns for path in kept}
+        subprocess.run(["mount", "-o", "remount,size=20m", str(folder)], check=True)
+        result = prebake(format, many, folder / "out", *options)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert f"goes on   {len(kept)} of 6 shards are there" in result.stdout
+        assert {path: path.stat().st_mtime_ns for path in kept} == before
+        bake(many, tmp_path / "again", format, size=(128, 128), shards=6, preview=True, exact=False, icc="srgb")
+        assert digests(folder / "out") == digests(tmp_path / "again")
 
 
 def test_a_disk_that_is_full_before_or_after_the_shards(many: Path, tmp_path: Path, disk: Disk) -> None:
@@ -116,4 +129,5 @@ def test_a_disk_that_is_full_before_or_after_the_shards(many: Path, tmp_path: Pa
             assert not (folder / "out" / "preview.png").exists()
         else:
             assert "disk full" in refused(done)
-            assert not list(folder.iterdir())
+            assert not (folder / "out" / MANIFEST).exists()
+            assert (folder / "out").exists() == ("are kept" in done.stderr)
