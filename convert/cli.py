@@ -1,4 +1,4 @@
-"""The command line: one subcommand for each format, `plan`, `stats` and `doctor`."""
+"""The command line: one subcommand for each format, `plan`, `stats`, `verify`, `repair` and `doctor`."""
 
 from __future__ import annotations
 
@@ -89,6 +89,29 @@ def stats_command(ctx: click.Context, /, source: Path, as_json: bool, **given: A
     flags = [param.opts[0] for param in typed if param.name not in own]
     figures = commands.figures(source, given, flags)
     click.echo(figures.to_json() if as_json else figures.to_text())
+
+
+@cli.command("verify", short_help="Compare a bake with what was written.")
+@click.argument("baked", metavar="BAKED", type=options.FOLDER)
+@click.option("--deep", is_flag=True, help="Also open every shard, and compare rows, labels and tables.")
+@options.add(options.WORKERS)
+def verify_command(**given: Any) -> None:
+    """Compare every file of BAKED with its size and checksum in the manifest, and list those that are bad. The exit code is 1 then."""
+    from convert import commands  # `--help` must start at once
+
+    sys.exit(commands.verify(given))
+
+
+@cli.command("repair", short_help="Make a bake's bad shards again.")
+@click.argument("baked", metavar="BAKED", type=options.FOLDER)
+@click.option("--source", required=True, metavar="SRC", type=options.FOLDER, help="The folder of pictures that was baked.")
+@click.option("--allow-version-change", is_flag=True, help="Though another Pillow made the bake; pixels may differ.")
+@options.add(options.WORKERS)
+def repair_command(**given: Any) -> None:
+    """Verify BAKED, and make the shards that are bad again, from the pictures below SRC. All others stay untouched."""
+    from convert import commands  # `--help` must start at once
+
+    sys.exit(commands.repair(given))
 
 
 @cli.command("doctor")

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from convert import already, machine, output, report, run, stats
+from convert import repair as repairing
+from convert import verify as verifying
 from convert.begun import check_begun
-from convert.errors import UsageError, printable
+from convert.errors import UsageError, counted, printable
 from convert.label_options import NAMES
 from convert.lock import check_free
 from convert.plan import WORK, Plan
@@ -116,3 +118,25 @@ def figures(source: Path, given: dict[str, Any], flags: list[str]) -> stats.Figu
     if stats.is_bake(source):
         return stats.of_bake(source, _crew(given), flags)
     return stats.of_source(_request("memmap", given | {"source": source, "out": None, "mean_std": None, "dedupe": "off"}))
+
+
+def verify(given: dict[str, Any]) -> int:
+    """Compare a bake with its manifest, and return the exit code."""
+    verdict = verifying.verify(given["baked"], Crew(given["workers"] or machine.cores()), deep=given["deep"])
+    click.echo(verifying.told(verdict))
+    return 1 if verdict.wrong else 0
+
+
+def repair(given: dict[str, Any]) -> int:
+    """Make bad shards again, and return the exit code."""
+    folder = given["baked"]
+    check_free(folder / WORK, folder)
+    crew = Crew(given["workers"] or machine.cores())
+    done = repairing.repair(folder, given["source"], crew, allow_version_change=given["allow_version_change"])
+    for shard in done.shards:
+        click.echo(f"made again {shard.name}, {counted(shard.count, 'row')}")
+    made = {shard.name for shard in done.shards}
+    done.before.tried = True
+    done.before.wrong = {name: what for name, what in done.before.wrong.items() if name not in made}
+    click.echo(verifying.told(done.before))
+    return 1 if done.before.wrong else 0

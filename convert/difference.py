@@ -80,3 +80,8 @@ def other_versions(there: dict[str, str], here: dict[str, str]) -> str:
         **{name: (f"{name} {there.get(name)}", f"{name} {here[name]}") for name in ("libjpeg", "simplejpeg", "littlecms")},
     }
     return "; ".join(f"{old}, not {new}" for old, new in pairs.values() if old != new)
+
+
+def both_versions(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """The versions of two makers of one bake: `11.0.0 + 12.1.0`."""
+    return {name: " + ".join(dict.fromkeys([*old.get(name, "none").split(" + "), here])) for name, here in new.items()}

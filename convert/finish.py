@@ -74,5 +74,5 @@ def commit(out: Path, manifest: Manifest) -> None:
     """The manifest, last and at once: it is there = the bake is complete."""
     sync(out)  # the shards' names before the manifest's
     with replaced(out / MANIFEST) as file:
-        file.write(manifest.to_json().encode())
+        file.write(manifest.sealed().to_json().encode())
     sync(out)

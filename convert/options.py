@@ -135,8 +135,9 @@ SET = [
     click.option("--shards", type=click.IntRange(1, 100_000), help="Number of shards, instead.  [by size]"),
     click.option("--dedupe", type=click.Choice(["off", "report"]), default="report", help="List pictures with the same bytes.  [report]"),
 ]
+WORKERS = [click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]")]
 CREW = [
-    click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]"),
+    *WORKERS,
     click.option("--max-rejects", type=Limit(), default="1%", show_default=True, help="Bad pictures before a run fails; % is at least 10."),
     click.option("--strict", is_flag=True, help="Fail at the first bad picture."),
 ]

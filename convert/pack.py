@@ -89,18 +89,18 @@ def pack(out: Path, number: int) -> Packed:
     """
     plan, bake = load_work(out / WORK)
     format = load_format(plan.format)
-    name = shard_name(number, format)
+    name = shard_name(plan.first + number, format)
     partial = out / f"{name}.{os.getpid()}.partial"
     try:
         packed, ends = _write(partial, number, plan, bake)
-        packed.shard = Shard(name, 0, 0, "", None, None)
+        packed.shard = Shard(name, 0, 0, "", None, None, len(packed.rejects))
         if packed.items:
             offsets = _locate(partial, format, plan, ends)
             first, stride = _regular(offsets)
             with partial.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 os.fsync(file.fileno())
-            packed.shard = Shard(name, len(packed.items), partial.stat().st_size, digest, first, stride)
+            packed.shard = Shard(name, len(packed.items), partial.stat().st_size, digest, first, stride, len(packed.rejects))
             packed.offsets = offsets if stride is None else None
             partial.rename(out / name)
         journal.note(out / WORK, number, vars(packed) | {"pillow": plan.pillow})
@@ -122,7 +122,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     ends: list[bytes] = []
     last: Array | None = None
     hashes = bytearray()
-    spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.target)
+    spec = ShardSpec(plan.first + number, plan.capacity(number), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK, number)
     try:
         with load_format(plan.format).write_shard(partial, spec, plan.options) as add:

@@ -25,7 +25,7 @@ from convert.source import Source, Stamp
 
 WORK = ".prebake"
 PLAN = "plan.json"
-POSITIONS, TARGETS, STAMPS = "positions.npy", "targets.npy", "stamps.npy"
+POSITIONS, TARGETS, STAMPS, RANGES = "positions.npy", "targets.npy", "stamps.npy", "ranges.npy"
 SHARD_BYTES = 256 << 20
 ROWS, MOST = 64, 256
 
@@ -57,6 +57,10 @@ class Plan:
     """For each item: int64 (N,) labels, or float32 (N, K) values."""
     columns: dict[str, list[str]] = dataclasses.field(repr=False, compare=False)
     """A table's columns, for `samples.csv`: a text for each item. Workers need none of it."""
+    first: int = 0
+    """Number of the first shard: above 0 where shards are added to a bake."""
+    ranges: npt.NDArray[np.int64] | None = dataclasses.field(default=None, repr=False, compare=False)
+    """For each shard (S, 3): the positions of its rows, from, up to, and for how many it has room; None: divided alike."""
     stamps: npt.NDArray[np.int64] | None = dataclasses.field(default=None, repr=False, compare=False)
     """For each item (N, 2): size and time of its file, by which a change is noticed; None: nobody looks."""
     dedupe: str = "report"
@@ -70,7 +74,7 @@ class Plan:
 
     def facts(self) -> dict[str, Any]:
         """All that decides the output's bytes, as JSON; where the source lies does not."""
-        apart = ("root", "keys", "targets", "columns", "stamps", "other", "notes")
+        apart = ("root", "keys", "targets", "columns", "ranges", "stamps", "other", "notes")
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in apart}
         facts = fields | {"recipe": dataclasses.asdict(self.recipe), "target": dataclasses.asdict(self.target)}
         return dict(json.loads(json.dumps(facts)))
@@ -82,7 +86,14 @@ class Plan:
 
     def bounds(self, shard: int) -> tuple[int, int]:
         """The positions of one shard: from, up to."""
+        if self.ranges is not None:
+            return int(self.ranges[shard, 0]), int(self.ranges[shard, 1])
         return shard * len(self.keys) // self.shards, (shard + 1) * len(self.keys) // self.shards
+
+    def capacity(self, shard: int) -> int:
+        """For how many rows a shard has room."""
+        start, stop = self.bounds(shard)
+        return stop - start if self.ranges is None else int(self.ranges[shard, 2])
 
     @functools.cached_property
     def positions(self) -> npt.NDArray[np.int64]:
@@ -109,7 +120,7 @@ class Plan:
         """Write it into `.prebake`."""
         with all_replaced(folder) as partial:
             self.keys.save(partial)
-            arrays = {POSITIONS: self.positions, TARGETS: self.targets, STAMPS: self.stamps}
+            arrays = {POSITIONS: self.positions, TARGETS: self.targets, STAMPS: self.stamps, RANGES: self.ranges}
             for name, array in arrays.items():
                 if array is not None:
                     np.save(partial / name, array, allow_pickle=False)
@@ -119,15 +130,15 @@ class Plan:
     def load(cls, folder: Path) -> Plan:
         """Read it back; the arrays are mapped, not read."""
 
-        def mapped(name: str) -> npt.NDArray[Any]:
-            return np.asarray(np.load(folder / name, mmap_mode="r", allow_pickle=False))
+        def mapped(name: str) -> npt.NDArray[Any] | None:
+            path = folder / name
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) if path.exists() else None
 
         fields = json.loads((folder / PLAN).read_text("utf-8"))
         recipe, target = Recipe.from_json(fields.pop("recipe")), Target(**fields.pop("target"))
-        targets = mapped(TARGETS) if target.width else None
-        stamps = mapped(STAMPS) if (folder / STAMPS).exists() else None
         fields["classes"] = tuple(fields["classes"])
-        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=targets, columns={}, stamps=stamps)
+        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=mapped(TARGETS), columns={})
+        plan = dataclasses.replace(plan, stamps=mapped(STAMPS), ranges=mapped(RANGES))
         plan.__dict__["positions"] = mapped(POSITIONS)
         return plan
 

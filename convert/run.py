@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from convert import journal, progress
+from convert.difference import both_versions
 from convert.duplicates import Duplicates
 from convert.failing import kept_when_it_fails, said_as_one_line
 from convert.finish import commit, finish
@@ -91,8 +92,7 @@ def _go_on(plan: Plan, out: Path, crew: Crew, trust: Trust) -> Kept:
 def _by_all_versions(plan: Plan, kept: Kept) -> Plan:
     """The plan, with every version of Pillow and its like that made a shard."""
     made = [fields.get("pillow", plan.pillow) for _, fields in sorted(kept.lines.items())]
-    pillow = {name: " + ".join(dict.fromkeys([*(str(each.get(name)) for each in made), here])) for name, here in plan.pillow.items()}
-    return dataclasses.replace(plan, pillow=pillow)
+    return dataclasses.replace(plan, pillow=functools.reduce(both_versions, [*made, plan.pillow]))
 
 
 def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept) -> list[Packed]:

@@ -69,7 +69,7 @@ def take_stock(out: Path, plan: Plan, trust: Trust, workers: int) -> Kept:
         reasons = pool.map(lambda pair: _why_again(*pair, out=out, plan=plan, trust=trust, changed=changed), lines)
         for (number, fields), (packed, why) in zip(lines, reasons, strict=True):
             if packed is None:
-                kept.again.append(f"{shard_name(number, load_format(plan.format))}: {why}")
+                kept.again.append(f"{shard_name(plan.first + number, load_format(plan.format))}: {why}")
             else:
                 kept.packed[number], kept.lines[number] = packed, fields
     return kept
@@ -91,7 +91,7 @@ def _why_again(number: int, fields: journal.Fields, *, out: Path, plan: Plan, tr
 
 def _is_of(packed: Packed, number: int, plan: Plan) -> bool:
     """Whether a line tells of the shard that its number says."""
-    named = packed.shard.name == shard_name(number, load_format(plan.format)) and packed.shard.count == len(packed.items)
+    named = packed.shard.name == shard_name(plan.first + number, load_format(plan.format)) and packed.shard.count == len(packed.items)
     return named and 0 <= number < plan.shards and sorted(_items(packed)) == sorted(plan.items(number).tolist())
 
 

@@ -23,7 +23,7 @@ def read_shard(folder: Path, manifest: Manifest, number: int) -> Iterator[Array]
     if not shard.count:
         return
     path = folder / shard.name
-    offsets = _offsets(folder, manifest, number)
+    offsets = read_offsets(folder, manifest, number)
     try:
         with path.open("rb") as file:
             for offset in offsets.tolist():
@@ -36,7 +36,7 @@ def read_shard(folder: Path, manifest: Manifest, number: int) -> Iterator[Array]
         raise PrebakeError(f"{printable(path)} cannot be read: {error.strerror}") from error
 
 
-def _offsets(folder: Path, manifest: Manifest, number: int) -> npt.NDArray[np.int64]:
+def read_offsets(folder: Path, manifest: Manifest, number: int) -> npt.NDArray[np.int64]:
     """At which byte each row of a shard begins."""
     shard = manifest.shards[number]
     if shard.first is not None and shard.stride is not None:

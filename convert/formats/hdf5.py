@@ -140,12 +140,21 @@ def locate(path: Path) -> Offsets:
         return np.asarray(int(images.id.get_offset()) + np.arange(images.shape[0], dtype=np.int64) * row)
 
 
+def targets(path: Path) -> list[Any]:
+    """See `convert.contracts.Format.targets`."""
+    import h5py  # imported when used
+
+    with h5py.File(path, "r") as file:
+        return list(file["targets"][:].tolist()) if "targets" in file else []
+
+
 FORMAT = Format(
     summary="HDF5 files",
     suffix=".h5",
     requires="h5py",
     write_shard=write_shard,
     locate=locate,
+    targets=targets,
     footprint=lambda row, _: row + LABEL,
     options=(Option("with-keys", "Also store the pictures' paths, as a data set called keys."),),
 )

@@ -115,12 +115,27 @@ def locate(path: Path) -> Offsets:
     return number * size + address - page
 
 
+def targets(path: Path) -> list[Any]:
+    """See `convert.contracts.Format.targets`."""
+    import lmdb  # imported when used
+
+    env = lmdb.open(os.fsencode(path), subdir=False, readonly=True, lock=False)
+    try:
+        with env.begin() as txn:
+            count = json.loads(txn.get(b"__meta__") or b"")["count"]
+            found = (txn.get(b"label:%08d" % row) for row in range(count))
+            return [json.loads(label) for label in found if label is not None]
+    finally:
+        env.close()
+
+
 FORMAT = Format(
     summary="LMDB environments, one file each",
     suffix=".lmdb",
     requires="lmdb",
     write_shard=write_shard,
     locate=locate,
+    targets=targets,
     footprint=_footprint,
     options=(Option("with-keys", "Also store each picture's path, as key:00000012."),),
 )

@@ -66,7 +66,15 @@ def _why_not(root: Path) -> str:
 
 def _shard(fields: dict[str, Any], row: int) -> Shard:
     first, stride = (None if fields[name] is None else whole(fields[name]) for name in ("first", "stride"))
-    shard = Shard(file_name(fields["name"]), whole(fields["count"]), whole(fields["bytes"]), text(fields["checksum"]), first, stride)
+    shard = Shard(
+        file_name(fields["name"]),
+        whole(fields["count"]),
+        whole(fields["bytes"]),
+        text(fields["checksum"]),
+        first,
+        stride,
+        whole(fields["rejected"]),
+    )
     need((first is None) == (stride is None) and len(fields) == len(dataclasses.fields(Shard)), f"{shard.name}: half an offset")
     if first is not None and stride is not None and shard.count:
         need(shard.count == 1 or stride >= row, f"{shard.name}: rows of {row} bytes lie {stride} apart")
@@ -147,4 +155,5 @@ def _checked(fields: dict[str, Any]) -> Manifest:
         plan=text(fields["plan"]),
         shards=shards,
         files=files,
+        checksum=text(fields["checksum"]),
     )
