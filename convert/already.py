@@ -63,4 +63,5 @@ def _remedy(there: Manifest, plan: Plan) -> str:
     """How to have this one."""
     old, new = of_manifest(there), of_plan(plan)
     versions = "add --allow-version-change to keep it, " if [name for name in old if old[name] != new[name]] == [PILLOW] else ""
-    return f"{versions}choose another OUT, or add --overwrite"
+    more = ", or --append to add new pictures alone" if there.source != plan.source else ""
+    return f"{versions}choose another OUT, or add --overwrite{more}"

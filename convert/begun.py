@@ -9,7 +9,7 @@ from convert import journal
 from convert.difference import PILLOW, difference, of_plan, other_versions
 from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST
-from convert.output import JUNK
+from convert.output import JUNK, NEXT
 from convert.plan import WORK, Plan
 from convert.stock import Trust, changed_items
 
@@ -25,6 +25,8 @@ def check_begun(out: Path, plan: Plan, trust: Trust, left_open: tuple[str, ...] 
     work = out / WORK
     if (out / MANIFEST).exists() or not work.exists():
         return None
+    if (work / NEXT / MANIFEST).exists():
+        raise PrebakeError(f"OUT {printable(out)} was being appended to: run that again, with --append, and it goes on")
     if journal.read(work) is None:
         if any(path.name not in (WORK, *JUNK) and path.suffix != ".partial" for path in out.iterdir()):
             raise PrebakeError(f"OUT {printable(out)} holds an unfinished bake without a journal, which cannot go on: {AGAIN}")

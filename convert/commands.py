@@ -10,6 +10,7 @@ import click
 from convert import already, machine, output, report, run, stats
 from convert import repair as repairing
 from convert import verify as verifying
+from convert.appending import append_new
 from convert.begun import check_begun
 from convert.errors import UsageError, counted, printable
 from convert.label_options import NAMES
@@ -86,6 +87,9 @@ def _check_room(plan: Plan, out: Path | None) -> None:
 def bake(name: str, given: dict[str, Any]) -> None:
     """Bake into a format, or go on with a bake that was begun."""
     request = _request(name, given)
+    if given["append"]:
+        append_new(request, _trust(given), given)
+        return
     plan, source = _resolved(request, given)
     out: Path = given["out"]
     if _already_there(plan, given):

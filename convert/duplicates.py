@@ -53,12 +53,19 @@ def write_duplicates(out: Path, plan: Plan, packed: list[Packed]) -> tuple[list[
     items = np.array([item for done in packed for item in done.items], np.int64)
     labels = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     own = Inventory(hashes, plan.keys.take(items), plan.classes, labels)
-    here = _twins(hashes)
-    there = np.empty((0, 2), np.int64) if plan.other is None else _leaked(hashes, plan.other.hashes)
-    astray = 0 if labels is None else int(np.count_nonzero(labels[here[:, 0]] != labels[here[:, 1]]))
     np.save(out / HASHES, hashes, allow_pickle=False)
-    write_csv(out / DUPLICATES, HEADER, _lines(own, here, plan.other or own, there))
-    return [describe(out / name) for name in (DUPLICATES, HASHES)], Duplicates(len(here), astray, len(there))
+    found = write_pairs(out / DUPLICATES, own, plan.other)
+    return [describe(out / name) for name in (DUPLICATES, HASHES)], found
+
+
+def write_pairs(path: Path, own: Inventory, other: Inventory | None) -> Duplicates:
+    """Write `duplicates.csv` of a bake, and of another that it is compared with."""
+    here = _twins(own.hashes)
+    there = np.empty((0, 2), np.int64) if other is None else _leaked(own.hashes, other.hashes)
+    labels = own.labels
+    astray = 0 if labels is None else int(np.count_nonzero(labels[here[:, 0]] != labels[here[:, 1]]))
+    write_csv(path, HEADER, _lines(own, here, other or own, there))
+    return Duplicates(len(here), astray, len(there))
 
 
 def _twins(hashes: Hashes) -> Pairs:

@@ -144,6 +144,7 @@ CREW = [
 RUN = [
     *CREW,
     click.option("--overwrite", is_flag=True, help="Replace a bake that is there, finished or not."),
+    click.option("--append", is_flag=True, help="Add the pictures that are new in SRC to the bake that is there, as new shards."),
     click.option("--deep", is_flag=True, help="Going on with an unfinished bake: compare finished shards by checksum, not by size."),
     click.option("--check-source", is_flag=True, help="Going on: compare pictures by content, not by time."),
     click.option("--allow-version-change", is_flag=True, help="Go on, though another Pillow began; its pixels may differ."),

@@ -14,6 +14,8 @@ from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
 from convert.registry import format_names, load_format
 
+APPEND, NEXT = "append", "next"
+"""In the work folder: new shards for a bake that is there, and what will lie beside all of them."""
 JUNK = (".DS_Store", "Thumbs.db", "desktop.ini")
 """What file managers leave in a folder that was looked at."""
 
@@ -151,6 +153,6 @@ def _entered(work: Path, out: Path) -> Iterator[None]:
 
 def tidy(out: Path) -> None:
     """Remove what a run left that was ended after its last step."""
-    if (out / WORK).exists():
+    if (out / WORK).exists() and not (out / WORK / APPEND).exists():
         with suppress(PrebakeError), place(out):  # somebody else is at it, or it is read-only: the bake is whole all the same
             pass

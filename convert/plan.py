@@ -143,10 +143,10 @@ class Plan:
         return plan
 
 
-def source_fingerprint(source: Source) -> str:
-    """SHA-256 over keys, sizes and class folders, in hex."""
+def source_fingerprint(keys: Keys, sizes: npt.NDArray[np.int64]) -> str:
+    """SHA-256 over keys and sizes, in hex."""
     digest = hashlib.sha256()
-    for key, size in zip(source.keys, source.sizes.tolist(), strict=True):
+    for key, size in zip(keys, sizes.tolist(), strict=True):
         digest.update(f"{size} {len(key)} {key}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
@@ -166,7 +166,7 @@ def make_plan(source: Source, labelled: Labelled | None = None, **chosen: Any) -
         **chosen,
         root=str(source.root.absolute()),
         target=target,
-        source=source_fingerprint(source),
+        source=source_fingerprint(source.keys, source.sizes),
         labelling=labelling,
         pillow=pillow_versions(),
         keys=source.keys,

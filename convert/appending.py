@@ -1,0 +1,58 @@
+"""What `--append` does, from the source to the grown bake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from convert import append, grown, report, run
+from convert.errors import PrebakeError, UsageError, counted, printable
+from convert.failing import said_as_one_line
+from convert.lock import check_free
+from convert.manifest import read_manifest
+from convert.output import place
+from convert.plan import WORK
+from convert.request import Request, resolve
+from convert.stock import Trust
+
+
+def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
+    """Add a source's new pictures to the bake in OUT, or go on where that was ended."""
+    out = given["out"]
+    if given["overwrite"]:
+        raise UsageError("--append adds to a bake, and --overwrite replaces it: leave one out")
+    check_free(out / WORK, out)
+    if not grown.is_pending(out):
+        read_manifest(out)
+    with place(out), said_as_one_line(out):
+        try:
+            _append(request, trust, given)
+        except (PrebakeError, KeyboardInterrupt) as error:
+            error.add_note(f"{printable(out)} is as it was before")
+            raise
+
+
+def _append(request: Request, trust: Trust, given: dict[str, Any]) -> None:
+    out = given["out"]
+    if grown.is_pending(out):
+        done = grown.settle_growth(out)
+        click.echo(f"{printable(out)} has {counted(done.count, 'row')} now: what was ended before is complete")
+    old = read_manifest(out)
+    plan, source = resolve(append.request_like(request, old))
+    whole = plan.source
+    plan = append.with_classes(plan, old, out)
+    append.check_options(plan, old, out, allow_version_change=trust.allow_version_change)
+    plan = append.only_new(plan, old, out, request)
+    if not len(plan.keys):
+        click.echo(append.nothing_new(out, old))
+        return
+    bench, going_on, there = append.begun(out, plan, trust)
+    click.echo(report.plan_block(plan, source, out))
+    report.check_room(plan, out)
+    if not there:
+        run.carry_out(plan, bench, request.crew, preview=False, trust=going_on, say=click.echo)
+    new = grown.grow(out, old, plan, whole, preview=given["preview"])
+    grown.settle_growth(out)
+    added = new.count - old.count
+    click.echo(f"{counted(added, 'picture')} appended in {counted(len(new.shards) - len(old.shards), 'shard')}: {new.count:,} rows now")
