@@ -36,13 +36,13 @@ def request_like(request: Request, old: Manifest) -> Request:
     return dataclasses.replace(request, recipe=recipe | typed, mean_std=None, names=names)
 
 
-def with_classes(plan: Plan, old: Manifest, out: Path) -> Plan:
-    """The plan, its classes those of the bake, and perhaps new ones behind them.
+def with_classes(plan: Plan, old: Manifest, out: Path, *, listed: bool) -> Plan:
+    """The plan, its classes those of the bake, and perhaps new ones behind them; those that are `listed` stay as they are.
 
     Raises:
         UsageError: a label that is stored would change its meaning.
     """
-    if plan.target.kind != "class" or plan.classes[: len(old.classes)] == old.classes:
+    if listed or plan.target.kind != "class" or plan.classes[: len(old.classes)] == old.classes:
         return plan
     new = sorted(set(plan.classes) - set(old.classes))
     together = (*old.classes, *new)

@@ -41,7 +41,7 @@ def _append(request: Request, trust: Trust, given: dict[str, Any]) -> None:
     old = read_manifest(out)
     plan, source = resolve(append.request_like(request, old))
     whole = plan.source
-    plan = append.with_classes(plan, old, out)
+    plan = append.with_classes(plan, old, out, listed=request.classes is not None)
     append.check_options(plan, old, out, allow_version_change=trust.allow_version_change)
     plan = append.only_new(plan, old, out, request)
     if not len(plan.keys):

@@ -142,6 +142,6 @@ def _packed(fields: journal.Fields) -> Packed | None:
 
 def said(kept: Kept, shards: int) -> str:
     """What a person should know of it, in a few lines."""
-    lines = [f"  {'goes on':<10}{len(kept.packed)} of {counted(shards, 'shard')} are there"]
+    lines = [f"  {'goes on':<10}with {len(kept.packed)} of {counted(shards, 'shard')}"]
     lines += [f"  {'again':<10}{why}" for why in kept.again[:5]]
     return "\n".join(lines + ([f"  {'':<10}and {len(kept.again) - 5} more"] if len(kept.again) > 5 else []))

@@ -58,7 +58,7 @@ def test_the_same_bytes_and_no_shard_twice(source: Path, tmp_path: Path, format:
     (tmp_path / "out" / "shard-00003.npy.1.partial").touch()
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("shard-0000[0-2]*")}
     assert len(times) == 3
-    assert "goes on   3 of 6 shards are there" in whole(format, source, tmp_path / "out")
+    assert "goes on   with 3 of 6 shards" in whole(format, source, tmp_path / "out")
     assert {path: path.stat().st_mtime_ns for path in times} == times
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
 
@@ -117,11 +117,11 @@ def test_times_without_meaning_and_contents_of_the_same_size(source: Path, tmp_p
     shutil.copytree(tmp_path / "out", tmp_path / "second")
     for path in source.rglob("*.jpg"):
         os.utime(path, (1, 1))
-    assert "goes on   0 of 6 shards are there" in whole("memmap", source, tmp_path / "second")
+    assert "goes on   with 0 of 6 shards" in whole("memmap", source, tmp_path / "second")
     path = source / "dog" / "0004.jpg"
     path.write_bytes(path.read_bytes()[:-1] + b"\0")
     said = whole("memmap", source, tmp_path / "out", "--check-source")
-    assert "goes on   3 of 6 shards are there" in said or "dog/0004.jpg has another content now" in said
+    assert "goes on   with 3 of 6 shards" in said or "dog/0004.jpg has another content now" in said
     whole("memmap", source, tmp_path / "undisturbed")
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
 
@@ -139,7 +139,7 @@ def test_a_finished_shard_that_was_damaged(source: Path, tmp_path: Path, *, dama
     if damage == "gone":
         path.unlink()
     said = whole("memmap", source, tmp_path / "out", *more)
-    assert "goes on   2 of 6 shards are there" in said
+    assert "goes on   with 2 of 6 shards" in said
     assert f"again     shard-00001.npy: {'it has' if damage == 'cut' else ''}" in said
     assert why in said
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
