@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@options.VERBOSE
 @click.version_option(__version__, prog_name="prebake")
 def cli() -> None:
     """Bake a folder of pictures, once, into a data set that trains at memory speed."""
@@ -122,6 +124,12 @@ def doctor_command() -> None:
     click.echo(examine())
 
 
+def _show_traceback() -> None:
+    """What `-v` asks for: where the error came from, those of workers included."""
+    if options.wants_tracebacks:
+        traceback.print_exc()
+
+
 def run_command() -> None:
     """Run what the user typed: an error is one line, and its exit code 1, or 2 for usage."""
     try:
@@ -132,12 +140,14 @@ def run_command() -> None:
         error.show()
         sys.exit(error.exit_code)
     except PrebakeError as error:
+        _show_traceback()
         click.echo(f"prebake: {'; '.join([str(error), *getattr(error, '__notes__', [])])}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:  # `prebake ... | head`
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:  # a folder that may not be entered, a name that is too long
+        _show_traceback()
         name = f"{printable(error.filename)}: " if error.filename else ""
         click.echo(f"prebake: {name}{error.strerror or error}", err=True)
         sys.exit(1)

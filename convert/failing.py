@@ -24,7 +24,7 @@ def kept_when_it_fails(out: Path, shards: int) -> Iterator[None]:
             made = [] if found is None else [number for number, fields in found[1].items() if fields["shard"]["count"]]
             if made:
                 sweep(out)
-                error.add_note(f"{len(made)} of {counted(shards, 'shard')} kept: the same command goes on")
+                error.add_note(f"{len(made)} of {counted(shards, 'shard')} kept: the next run goes on")
             else:
                 clear(out)
         raise

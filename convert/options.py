@@ -135,7 +135,20 @@ SET = [
     click.option("--shards", type=click.IntRange(1, 100_000), help="Number of shards, instead.  [by size]"),
     click.option("--dedupe", type=click.Choice(["off", "report"]), default="report", help="List pictures with the same bytes.  [report]"),
 ]
-WORKERS = [click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]")]
+wants_tracebacks: list[bool] = []
+"""Not empty once `-v` was typed."""
+VERBOSE = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda _, __, on: wants_tracebacks.append(True) if on else None,
+    help="Show where in the program an error came from.",
+)
+WORKERS = [
+    VERBOSE,
+    click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]"),
+]
 CREW = [
     *WORKERS,
     click.option("--max-rejects", type=Limit(), default="1%", show_default=True, help="Bad pictures before a run fails; % is at least 10."),

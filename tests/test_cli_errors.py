@@ -90,7 +90,7 @@ def test_rejects_beyond_the_limit_are_named_and_a_higher_one_goes_on(tmp_path: P
     line = refused(prebake("webdataset", tmp_path / "source", tmp_path / out, "--max-rejects", "0", *SMALL))
     assert r"cat/caf\udce9\n\x1b[31m.jpg: not_an_image" in line
     assert "a picture was rejected, and --max-rejects 0 allows none" in line
-    kept = "; 1 of 1 shard kept: the same command goes on" in line
+    kept = "; 1 of 1 shard kept: the next run goes on" in line
     assert (tmp_path / out).exists() == kept
     assert (tmp_path / out.split("/")[0]).exists() == kept
     bake("webdataset", tmp_path / "source", tmp_path / out, "--max-rejects", "1")

@@ -23,7 +23,7 @@ SOON = 5.0
 """Seconds within which everything must have ended: two are promised, the rest is for a busy machine."""
 TURNS = (Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.ROTATE_180)
 RUN = ("--size", "128", "--shards", "6", "--workers", "2", "--order", "source")
-KEPT = r"(nothing unfinished was kept|[1-6] of 6 shards kept: the same command goes on)"
+KEPT = r"(nothing unfinished was kept|[1-6] of 6 shards kept: the next run goes on)"
 
 
 @pytest.fixture(scope="module")

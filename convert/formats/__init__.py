@@ -3,11 +3,13 @@
 import io
 import json
 import os
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from convert.contracts import Pixels
+from convert.contracts import Offsets, Pixels
+from convert.errors import PrebakeError
 
 NPY_HEADER = 128
 """Bytes of a .npy header, version 1.0, for any array of rows: padded to 64 bytes, and never longer."""
@@ -29,6 +31,17 @@ def target_json(target: int | tuple[float, ...]) -> bytes:
     if isinstance(target, int):
         return b"%d" % target
     return json.dumps([None if value != value else value for value in target]).encode()
+
+
+def row_offsets(path: Path, first: int, count: int, row: int) -> Offsets:
+    """Where rows of so many bytes begin, one behind the other.
+
+    Raises:
+        PrebakeError: the file has no room for them: its header lies, and would cost any amount of memory.
+    """
+    if not row > 0 or not 0 <= count <= (path.stat().st_size - first) // row:
+        raise PrebakeError(f"{path.name} says that it holds {count} rows of {row} bytes, for which it is too short")
+    return first + np.arange(count, dtype=np.int64) * row
 
 
 def npy_header(pixels: Pixels, *lead: int) -> bytes:

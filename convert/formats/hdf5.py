@@ -9,6 +9,7 @@ Times are not tracked, so that the same rows give the same bytes. h5py writes no
 file out, with early allocation and no fill; the rows are written at the offset that it says.
 """
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
-from convert.formats import write_all
+from convert.errors import PrebakeError
+from convert.formats import row_offsets, write_all
 
 SLACK = 1 << 20
 """Bytes for HDF5's own structures."""
@@ -135,9 +137,23 @@ def locate(path: Path) -> Offsets:
     import h5py  # imported when used
 
     with h5py.File(path, "r") as file:
-        images = file["images"]
-        row = images.dtype.itemsize * int(np.prod(images.shape[1:]))
-        return np.asarray(int(images.id.get_offset()) + np.arange(images.shape[0], dtype=np.int64) * row)
+        images = _own(file, "images")
+        return row_offsets(path, int(images.id.get_offset()), images.shape[0], images.dtype.itemsize * math.prod(images.shape[1:]))
+
+
+def _own(file: Any, name: str) -> Any:
+    """A data set that lies in this very file, in one piece.
+
+    Raises:
+        PrebakeError: it lies elsewhere: a link, or storage in another file, could lead anywhere.
+    """
+    import h5py  # imported when used
+
+    if isinstance(file.get(name, getlink=True), h5py.HardLink):
+        found = file[name]
+        if isinstance(found, h5py.Dataset) and not found.is_virtual and found.external is None and found.id.get_offset() is not None:
+            return found
+    raise PrebakeError(f"{Path(file.filename).name} has no {name} of its own, in one piece")
 
 
 def targets(path: Path) -> list[Any]:
@@ -145,7 +161,7 @@ def targets(path: Path) -> list[Any]:
     import h5py  # imported when used
 
     with h5py.File(path, "r") as file:
-        return list(file["targets"][:].tolist()) if "targets" in file else []
+        return list(_own(file, "targets")[:].tolist()) if "targets" in file else []
 
 
 FORMAT = Format(

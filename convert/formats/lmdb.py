@@ -105,6 +105,8 @@ def locate(path: Path) -> Offsets:
         size = env.stat()["psize"]
         with env.begin(buffers=True) as txn:
             count = json.loads(bytes(txn.get(b"__meta__") or b""))["count"]
+            if not 0 <= count <= path.stat().st_size or size != PAGE:
+                raise PrebakeError(f"{path.name} says that it holds {count} rows, on pages of {size} bytes: damaged, or of another machine")
             address = np.fromiter((_address(txn.get(b"%08d" % row)) for row in range(count)), np.int64, count)
             page = address // size * size
             number = np.fromiter((ctypes.c_uint64.from_address(int(p)).value for p in page), np.int64, count)

@@ -6,15 +6,14 @@
 `np.load(path, mmap_mode="r")` reads it. Labels are in the data set's `targets.npy`.
 """
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
 from convert.contracts import Add, Format, Offsets, Options, Sample, ShardSpec
-from convert.formats import npy_header, read_npy_header, write_all
+from convert.formats import npy_header, read_npy_header, row_offsets, write_all
 
 
 @contextmanager
@@ -39,8 +38,7 @@ def locate(path: Path) -> Offsets:
     with path.open("rb") as file:
         shape, dtype = read_npy_header(file)
         first = file.tell()
-    row = int(np.prod(shape[1:])) * dtype.itemsize
-    return first + np.arange(shape[0], dtype=np.int64) * row
+    return row_offsets(path, first, shape[0] if shape else 0, math.prod(shape[1:]) * dtype.itemsize)
 
 
 FORMAT = Format(
