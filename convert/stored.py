@@ -30,7 +30,7 @@ def read_shard(folder: Path, manifest: Manifest, number: int) -> Iterator[Array]
                 file.seek(offset)
                 data = file.read(manifest.row_nbytes)
                 if len(data) < manifest.row_nbytes:
-                    raise PrebakeError(f"{printable(path)} is shorter than the manifest says: damaged, bake again with --overwrite")
+                    raise PrebakeError(f"{printable(path)} is shorter than the manifest says: damaged, see prebake verify and repair")
                 yield np.frombuffer(data, manifest.row).reshape(manifest.shape)
     except OSError as error:
         raise PrebakeError(f"{printable(path)} cannot be read: {error.strerror}") from error
