@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ class Finished(NamedTuple):
     duplicates: Duplicates
 
 
-def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finished:
+def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Finished:
     """Write all that lies beside the shards."""
     recipe = plan.recipe
     lists, duplicates = write_duplicates(out, plan, packed)
@@ -60,7 +61,7 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finish
     )
     if not preview:
         return Finished(manifest, "", duplicates)
-    items = [item for done in packed for item in done.items]
+    items = np.fromiter((item for done in packed for item in done.items), np.int64)
     targets = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     try:
         drawn = draw_preview(out, manifest, sidefiles.row_offsets(packed, manifest.row_nbytes), targets)

@@ -30,7 +30,7 @@ def begin(work: Path, plan: str, source: str, lines: Iterable[Fields] = ()) -> N
     """Begin a journal, or begin it again with some of its lines; it is there whole or not at all."""
     with replaced(work / JOURNAL) as file:
         for fields in ({"journal": VERSION, "plan": plan, "source": source}, *lines):
-            file.write(_line(fields))
+            file.write(to_line(fields))
 
 
 def note(work: Path, number: int, fields: Fields) -> None:
@@ -41,7 +41,7 @@ def note(work: Path, number: int, fields: Fields) -> None:
     """
     fd = os.open(work / JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        line = b"\n" + _line({"number": number} | fields)  # a line that was cut off must not spoil the next
+        line = b"\n" + to_line({"number": number} | fields)  # a line that was cut off must not spoil the next
         if os.write(fd, line) < len(line):
             os.write(fd, b"\n")  # the disk is full, and says so now
         os.fdatasync(fd)
@@ -53,7 +53,7 @@ def read(work: Path) -> tuple[Fields, dict[int, Fields]] | None:
     """The first line, and those of the shards, by number; None if there is no journal."""
     try:
         with (work / JOURNAL).open("rb") as file:
-            found = [fields for line in file if (fields := _fields(line))]
+            found = [fields for line in file if (fields := from_line(line))]
     except FileNotFoundError:
         return None
     if not found or found[0].get("journal") != VERSION:
@@ -61,7 +61,8 @@ def read(work: Path) -> tuple[Fields, dict[int, Fields]] | None:
     return found[0], {fields["number"]: fields for fields in found[1:] if type(fields.get("number")) is int}
 
 
-def _line(fields: Fields) -> bytes:
+def to_line(fields: Fields) -> bytes:
+    """A line, as JSON; arrays and bytes in base64."""
     return json.dumps(fields, default=_plain).encode() + b"\n"
 
 
@@ -76,7 +77,7 @@ def _plain(value: Any) -> Fields:
     raise TypeError(f"a journal does not take {type(value).__name__}")
 
 
-def _fields(line: bytes) -> Fields | None:
+def from_line(line: bytes) -> Fields | None:
     """A line; None if it is none."""
     try:
         found = json.loads(line, object_hook=_rich)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from convert.finish import commit, finish
 from convert.manifest import Manifest
 from convert.output import clear, place, sweep
 from convert.pack import Packed, pack
+from convert.packs import Packs
 from convert.plan import WORK, Plan
 from convert.source import NO_TIME
 from convert.stock import Kept, Trust, said, take_stock
@@ -32,7 +33,7 @@ class Result:
     """A finished bake."""
 
     manifest: Manifest
-    packed: list[Packed]
+    packed: Sequence[Packed]
     seconds: float
     note: str
     """What the user should know."""
@@ -95,18 +96,19 @@ def _by_all_versions(plan: Plan, kept: Kept) -> Plan:
     return dataclasses.replace(plan, pillow=functools.reduce(both_versions, [*made, plan.pillow]))
 
 
-def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept) -> list[Packed]:
+def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept) -> Packs:
     """Make every shard that is not there."""
-    work, done = out / WORK, dict(kept.packed)
+    work, done = out / WORK, Packs(plan.shards)
     progress.create(work, plan.shards)
-    for number, packed in done.items():
+    for number, packed in kept.packed.items():
+        done.put(number, packed)
         with closing(progress.Meter(work, number)) as meter:
             for item, reason, detail in packed.rejects:
                 meter.reject((plan.keys[item], reason, detail))
             meter.set(len(packed.items) + len(packed.rejects), len(packed.rejects))
-    left = [number for number in range(plan.shards) if number not in done]
+    left = [number for number in range(plan.shards) if number not in kept.packed]
     with bar(work, len(plan.keys), crew, "baking") as tick:
         # What a killed worker left would take room from its second try.
         between = functools.partial(sweep, out)
-        run_shards(functools.partial(pack, out), left, crew, take=done.__setitem__, tick=tick, between=between)
-    return [done[number] for number in range(plan.shards)]
+        run_shards(functools.partial(pack, out), left, crew, take=done.put, tick=tick, between=between)
+    return done

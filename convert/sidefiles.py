@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,7 +25,7 @@ def describe(path: Path) -> SideFile:
         return SideFile(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def row_offsets(packed: list[Packed], row: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def row_offsets(packed: Sequence[Packed], row: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Where each row of the data set begins in its shard's file."""
     parts = [np.empty(0, np.int64)]
     for done in packed:
@@ -37,9 +37,9 @@ def row_offsets(packed: list[Packed], row: int) -> np.ndarray[Any, np.dtype[np.i
     return np.concatenate(parts)
 
 
-def write_side_files(out: Path, plan: Plan, packed: list[Packed]) -> list[SideFile]:
+def write_side_files(out: Path, plan: Plan, packed: Sequence[Packed]) -> list[SideFile]:
     """Write all of them but the preview; the shards are in their order."""
-    items = np.array([item for done in packed for item in done.items], np.int64)
+    items = np.fromiter((item for done in packed for item in done.items), np.int64)
     names = ["keys.bin", "keys.npy", "samples.csv", "rejects.csv"]
     plan.keys.take(items).save(out)
     if plan.targets is not None:
@@ -84,7 +84,7 @@ def _carried(plan: Plan) -> list[str]:
     return names
 
 
-def _samples(plan: Plan, packed: list[Packed]) -> Iterator[tuple[object, ...]]:
+def _samples(plan: Plan, packed: Sequence[Packed]) -> Iterator[tuple[object, ...]]:
     """One line for each row. A point of the upright source lies at `scale * point + offset` in the row, in pixels."""
     index = 0
     for done in packed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from convert.errors import counted, printable
 from convert.hashes import NBYTES, hash_of
 from convert.manifest import Shard
 from convert.pack import Packed, shard_name
+from convert.packs import restored
 from convert.plan import WORK, Plan
 from convert.registry import load_format
 from convert.source import NO_TIME, read_item
@@ -77,7 +77,7 @@ def take_stock(out: Path, plan: Plan, trust: Trust, workers: int) -> Kept:
 
 def _why_again(number: int, fields: journal.Fields, *, out: Path, plan: Plan, trust: Trust, changed: set[int]) -> tuple[Packed | None, str]:
     """A finished shard; or None, and why it must be made again."""
-    packed = _packed(fields)
+    packed = restored(fields)
     if packed is None or not _is_of(packed, number, plan):
         return None, "its line in the journal is damaged"
     if why := _not_as_made(out / packed.shard.name, packed.shard, trust):
@@ -126,18 +126,6 @@ def _other_contents(plan: Plan, packed: Packed) -> Iterator[int]:
             same = False
         if not same:
             yield item
-
-
-def _packed(fields: journal.Fields) -> Packed | None:
-    """From a line of the journal; None if something is wrong with it."""
-    given = {name: value for name, value in fields.items() if name not in ("number", "pillow")}
-    try:
-        given["shard"], given["seen"] = Shard(**given["shard"]), Counter(given["seen"])
-        given["sizes"] = [tuple(size) for size in given["sizes"]]
-        given["rejects"] = [tuple(reject) for reject in given["rejects"]]
-        return Packed(**given)
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def said(kept: Kept, shards: int) -> str:

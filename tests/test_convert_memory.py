@@ -27,12 +27,11 @@ MANY = int(os.environ.get("PREBAKE_PICTURES", "3000"))
 
 
 def pictures(folder: Path, count: int) -> Path:
-    """So many names of a few files."""
-    for number in range(20):
-        (folder / "all").mkdir(parents=True, exist_ok=True)
-        (folder / "all" / f"{number:06d}.jpg").write_bytes(jpeg(photo(number, 40, 40)))
-    for number in range(20, count):
-        os.link(folder / "all" / f"{number % 20:06d}.jpg", folder / "all" / f"{number:06d}.jpg")
+    """So many files, all different behind the end of their pictures."""
+    (folder / "all").mkdir(parents=True)
+    data = [jpeg(photo(number, 40, 40)) for number in range(20)]
+    for number in range(count):
+        (folder / "all" / f"{number:06d}.jpg").write_bytes(data[number % 20] + number.to_bytes(4, "big"))
     return folder
 
 
