@@ -131,3 +131,51 @@ def test_a_disk_that_is_full_before_or_after_the_shards(many: Path, tmp_path: Pa
             assert "disk full" in refused(done)
             assert not (folder / "out" / MANIFEST).exists()
             assert (folder / "out").exists() == ("kept: the same" in done.stderr)
+
+
+def test_a_disk_that_may_only_be_read(few: Path, disk: Disk) -> None:
+    """As OUT it is refused; as the source it is good enough, also where it is full of nothing."""
+    folder = disk(1 << 20)
+    shutil.copytree(few, folder / "source")
+    (folder / "out").mkdir()
+    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+    assert "out cannot be written: Read-only file system" in refused(prebake("memmap", few, folder / "out", "--size", "16"))
+    assert "cannot be written: Read-only file system" in refused(prebake("memmap", few, folder / "new" / "out", "--size", "16"))
+    result = prebake("memmap", folder / "source", folder.parent / "baked", "--size", "16")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_what_a_disk_keeps_for_root_is_no_room(few: Path, tmp_path: Path) -> None:
+    """ext4 reserves 5 % and says so; here it is half of it, so that only what is left of the rest may be promised."""
+    image, folder = tmp_path / "image", tmp_path / "mounted"
+    with image.open("wb") as file:
+        file.truncate(16 << 20)
+    folder.mkdir()
+    commands = (["mkfs.ext4", "-q", "-F", "-m", "50", str(image)], ["mount", "-o", "loop", str(image), str(folder)])
+    for command in commands:
+        if os.geteuid() or not shutil.which(command[0]) or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("mounting an ext4 image needs root, a loop device and mkfs.ext4")
+    try:
+        left = os.statvfs(folder)
+        assert left.f_bavail < left.f_bfree
+        nbytes = (left.f_bavail + left.f_bfree) // 2 * left.f_frsize  # fits into what is free, not into what is left
+        side = int((nbytes / 5 / 3 / 2) ** 0.5)
+        said = prebake("memmap", few, folder / "out", "--size", side)
+        assert said.returncode == 1
+        assert "free, and this bake needs" in said.stderr
+        assert not (folder / "out").exists()
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_shared_memory_as_out(few: Path) -> None:
+    out = Path("/dev/shm") / f"prebake-test-{os.getpid()}"
+    try:
+        assert prebake("lmdb", few, out, "--size", "16").returncode == 0
+        assert prebake("verify", out).returncode == 0
+        assert (
+            "disk has" in prebake("lmdb", few, out, "--overwrite", "--dtype", "float32", "--size", "16384").stderr
+        )  # 16 GB: more than there is
+        assert prebake("verify", out).returncode == 0
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
