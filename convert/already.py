@@ -55,9 +55,12 @@ def _difference(there: Manifest, plan: Plan) -> str:
     recipe = plan.recipe
     pairs = {
         "format": (there.format, plan.format),
-        "size": ("x".join(map(str, there.shape[:2])), "x".join(map(str, recipe.size))),
         "resize": (there.resize, recipe.resize),
+        "size": ("x".join(map(str, there.shape[:2] if there.shape else (there.side,) * 2)), "x".join(map(str, recipe.size))),
+        "upscale": (there.upscale, recipe.upscale),
         "filter": (there.filter, recipe.filter),
+        "encoding": (there.encoding, recipe.pixels.encoding),
+        "jpeg": (there.jpeg and dataclasses.asdict(there.jpeg), recipe.jpeg and dataclasses.asdict(recipe.jpeg)),
         "dtype": (there.dtype, recipe.dtype),
         "color": (there.colour, recipe.colour),
         "mean": (there.mean, recipe.mean),

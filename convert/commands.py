@@ -17,7 +17,8 @@ from convert.source import Source
 from convert.summary import summary
 from convert.tasks import Crew
 
-RECIPE = ("size", "resize", "filter", "dtype", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
+PICTURE = ("size", "resize", "upscale", "filter", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
+RECIPE = (*PICTURE, "dtype", "encoding", "quality", "subsampling", "passthrough")
 ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards", "mean_std", "dedupe", *NAMES)
 
 

@@ -36,7 +36,8 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finish
         schema=SCHEMA,
         format=plan.format,
         options=plan.options,
-        encoding="raw",
+        encoding=recipe.pixels.encoding,
+        jpeg=recipe.jpeg,
         count=sum(done.shard.count for done in packed),
         shape=recipe.pixels.shape,
         dtype=recipe.dtype,
@@ -47,6 +48,8 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finish
         std=recipe.std,
         normalized=recipe.dtype.startswith("float"),
         resize=recipe.resize,
+        side=recipe.size[0] if recipe.pixels.shape is None else None,
+        upscale=recipe.upscale,
         filter=recipe.filter,
         target=plan.target,
         classes=plan.classes,
@@ -63,7 +66,7 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finish
     items = [item for done in packed for item in done.items]
     targets = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     try:
-        drawn = draw_preview(out, manifest, sidefiles.row_offsets(packed, manifest.row_nbytes), targets)
+        drawn = draw_preview(out, manifest, targets)
     except Exception as error:  # noqa: BLE001 - whatever it is, hours of baking are worth more than a contact sheet
         (out / PREVIEW).unlink(missing_ok=True)
         return Finished(manifest, f"no contact sheet: {type(error).__name__}: {printable(error)}", duplicates)

@@ -106,13 +106,22 @@ class Limit(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic 
 
 PIXELS = [
     click.option("--size", type=Size(), help="Side, or height x width, of a row.  [256]"),
-    click.option("--resize", type=click.Choice(["center-crop", "stretch", "pad"]), help="How a picture gets that shape.  [center-crop]"),
+    click.option(
+        "--resize",
+        type=click.Choice(["center-crop", "stretch", "pad", "short", "long"]),
+        help="How a picture gets that shape. short, long: it keeps its own, and that side becomes --size.  [center-crop]",
+    ),
+    click.option("--upscale", is_flag=True, default=None, help="With short and long: enlarge smaller pictures, too."),
     click.option("--filter", type=click.Choice(["bilinear", "bicubic", "lanczos"]), help="Antialiased filter.  [bilinear]"),
     click.option(
         "--dtype",
         type=click.Choice(["float16", "float32", "uint8", "uint16"]),
         help="float: normalised when baked. uint8: half the bytes of float16, normalised when read. uint16: grey, exact.  [float16]",
     ),
+    click.option("--encoding", type=click.Choice(["raw", "jpeg"]), help="jpeg: small, lossy, decoded when read.  [raw]"),
+    click.option("--quality", type=click.IntRange(1, 100), help="Of JPEGs.  [90]"),
+    click.option("--subsampling", type=click.Choice(["420", "444"]), help="Of JPEGs; 444 keeps colours at full size.  [420]"),
+    click.option("--passthrough", is_flag=True, default=None, help="Keep a JPEG that is as it should be: not coded a second time."),
     click.option("--color", "colour", type=click.Choice(["RGB", "gray"], case_sensitive=False), help="Three channels or one.  [RGB]"),
     click.option("--mean", type=Channels(), help="Subtracted from levels in 0..1.  [ImageNet's]"),
     click.option("--std", type=Channels(), help="Divides them.  [ImageNet's]"),

@@ -45,6 +45,10 @@ class Packed:
     """The items that became rows, in order."""
     sizes: list[tuple[int, int]]
     """Their sources' (height, width), in pixels, upright."""
+    stored: list[tuple[int, int]]
+    """The rows' own (height, width)."""
+    lengths: list[int]
+    """The rows' bytes."""
     rejects: list[tuple[int, str, str]]
     """(item, reason, detail)."""
     seen: Counter[str]
@@ -94,8 +98,8 @@ def pack(out: Path, number: int) -> Packed:
         packed, ends = _write(partial, number, plan, bake)
         packed.shard = Shard(name, 0, 0, "", None, None)
         if packed.items:
-            offsets = _locate(partial, format, plan, ends)
-            first, stride = _regular(offsets)
+            offsets = _locate(partial, format, packed, ends)
+            first, stride = _regular(offsets) if plan.recipe.pixels.even else (None, None)
             with partial.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 os.fsync(file.fileno())
@@ -116,7 +120,7 @@ def pack(out: Path, number: int) -> Packed:
 def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, list[bytes]]:
     """Bake a shard's items into a file. Also returns the first and the last row's bytes."""
     items = plan.items(number)
-    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], Counter())
+    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], [], [], Counter())
     ends: list[bytes] = []
     last: Array | None = None
     hashes = bytearray()
@@ -141,6 +145,8 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     packed.seen.update(seen)
                     packed.seen.update(_misnamed(key, baked.format))
                     packed.sizes.append((baked.height, baked.width))
+                    packed.stored.append(baked.size)
+                    packed.lengths.append(last.nbytes)
                     hashes += digest
                     if not ends:
                         ends.append(last.tobytes())
@@ -160,14 +166,13 @@ def _misnamed(key: str, format: str) -> list[str]:
     return [] if format == named else [f"{format} named {extension}"]
 
 
-def _locate(partial: Path, format: Format, plan: Plan, ends: list[bytes]) -> Offsets:
+def _locate(partial: Path, format: Format, packed: Packed, ends: list[bytes]) -> Offsets:
     """Where the rows are, proved on the first and the last."""
-    offsets = format.locate(partial)
-    nbytes = plan.recipe.pixels.nbytes
+    offsets = format.locate(partial, np.array(packed.lengths, np.int64))
     with partial.open("rb") as file:
         for offset, row in zip((offsets[0], offsets[-1]), ends, strict=True):
             file.seek(int(offset))
-            if file.read(nbytes) != row:
+            if file.read(len(row)) != row:
                 raise PrebakeError(f"{printable(partial)}: a row is not where it was located; please report this as a bug")
     return offsets
 

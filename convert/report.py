@@ -7,19 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from convert.contracts import RejectError
 from convert.errors import PrebakeError, counted, printable
-from convert.image.decode import header_size
+from convert.estimate import mean_pixels, row_bytes, some_sizes
+from convert.image.bake import Recipe
 from convert.image.resize import kept_share
 from convert.machine import free_disk, memory
 from convert.manifest import Decoding
 from convert.plan import Plan
 from convert.preview import CLASSES, COLUMNS
 from convert.registry import load_format
-from convert.source import Source, read_item
+from convert.source import Source
 
-LOOK = 200
-"""Pictures whose headers are read to say what a crop drops."""
 SHARD = 16 << 10
 """Bytes of a shard without its rows."""
 THUMB = 24 << 10
@@ -38,13 +36,19 @@ def human(nbytes: float) -> str:
     return f"{nbytes:.0f} {unit}" if unit == "bytes" else f"{nbytes:.1f} {unit}"
 
 
+def _row(plan: Plan) -> int:
+    """Bytes of a row, on average."""
+    sizes = some_sizes(plan.root, plan.keys) if plan.recipe.pixels.shape is None else []
+    return row_bytes(plan.recipe, mean_pixels(plan.recipe, sizes))
+
+
 def _needed(plan: Plan, row: int) -> int:
     """Bytes on disk for rows of so many bytes: shards and all that lies beside them."""
-    count = len(plan.keys)
+    count, even = len(plan.keys), plan.recipe.pixels.even
     carried = sum(len(cell) for cells in plan.columns.values() for cell in cells)
     return (
         carried
-        + count * (load_format(plan.format).footprint(row, plan.options) + BESIDE)
+        + count * (load_format(plan.format).footprint(row, even, plan.options) + BESIDE)
         + plan.shards * SHARD
         + min(count, COLUMNS * CLASSES) * THUMB
     )
@@ -52,13 +56,7 @@ def _needed(plan: Plan, row: int) -> int:
 
 def _dropped(plan: Plan) -> tuple[float, int]:
     """The mean share of a picture's area that is not stored, and how many pictures were looked at."""
-    kept = []
-    for item in np.unique(np.linspace(0, len(plan.keys) - 1, LOOK).astype(int)):
-        try:
-            height, width = header_size(read_item(Path(plan.root), plan.keys[int(item)]))
-        except RejectError:
-            continue
-        kept.append(kept_share(height, width, plan.recipe.size, plan.recipe.resize))
+    kept = [kept_share(*size, plan.recipe.size, plan.recipe.resize) for size in some_sizes(plan.root, plan.keys)]
     return (1 - float(np.mean(kept)) if kept else 0.0), len(kept)
 
 
@@ -89,12 +87,21 @@ def _chosen(plan: Plan) -> str:
     return ", ".join(word for word, said in words.items() if said)
 
 
+def _rows(recipe: Recipe) -> str:
+    height, width = recipe.size
+    size = f"{height}x{width} (height x width)" if recipe.pixels.shape else f"{recipe.resize} side {height}, shape kept"
+    words = [size, recipe.dtype, *([recipe.resize] if recipe.pixels.shape else []), recipe.filter]
+    if recipe.jpeg is not None:
+        colours = f" {recipe.jpeg.subsampling}" if recipe.pixels.channels == 3 else ""
+        words[1] = f"JPEG{colours} of quality {recipe.jpeg.quality} (lossy)"
+    return ", ".join(words)
+
+
 def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
     """The block that is shown before the first byte is written."""
     recipe = plan.recipe
-    height, width = recipe.size
     free, ram = free_disk(out or Path()), memory()
-    need = len(plan.keys) * load_format(plan.format).footprint(recipe.pixels.nbytes, plan.options)
+    need = len(plan.keys) * load_format(plan.format).footprint(_row(plan), recipe.pixels.even, plan.options)
     dropped, looked = _dropped(plan)
     crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" ({looked} looked at)" if looked < len(plan.keys) else "")
     labels = textwrap.wrap(source.labelled, 68)
@@ -103,7 +110,7 @@ def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
         ("pictures", f"{len(plan.keys):,} in {_counts(plan)}"),
         *zip(["labels", *[""] * len(labels)], labels, strict=False),
         *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
-        ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
+        ("rows", _rows(recipe)),
         *([("", chosen)] if (chosen := _chosen(plan)) else []),
         ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
@@ -122,7 +129,7 @@ def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
     Raises:
         PrebakeError: it has not; lists what would fit.
     """
-    free, need = free_disk(out) + freed, _needed(plan, plan.recipe.pixels.nbytes)
+    free, need = free_disk(out) + freed, _needed(plan, _row(plan))
     if need <= free:
         return
     height, width = plan.recipe.size

@@ -57,7 +57,7 @@ def grey(like: Path, out: Path, format: str, kind: Kind) -> tuple[Path, Levels]:
         with writer.write_shard(path, ShardSpec(number, shard.count, pixels, old.target), {}) as add:
             for row in range(done, done + shard.count):
                 add(Sample(f"{row}", np.ascontiguousarray(stored[row][:, :, None]), targets[row]))
-        offsets.append(writer.locate(path))
+        offsets.append(writer.locate(path, np.full(shard.count, pixels.nbytes)))
         done += shard.count
         shards.append(Shard(path.name, shard.count, path.stat().st_size, "", None, None))
     np.save(out / "offsets.npy", np.concatenate(offsets), allow_pickle=False)

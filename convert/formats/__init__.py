@@ -3,11 +3,9 @@
 import io
 import json
 import os
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
-
-from convert.contracts import Pixels
 
 NPY_HEADER = 128
 """Bytes of a .npy header, version 1.0, for any array of rows: padded to 64 bytes, and never longer."""
@@ -31,17 +29,10 @@ def target_json(target: int | tuple[float, ...]) -> bytes:
     return json.dumps([None if value != value else value for value in target]).encode()
 
 
-def npy_header(pixels: Pixels, *lead: int) -> bytes:
-    """The .npy header of an array of shape (*lead, H, W, C)."""
+def npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """The .npy header of an array in C order."""
     buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, {"descr": pixels.numpy.str, "fortran_order": False, "shape": (*lead, *pixels.shape)})
+    np.lib.format.write_array_header_1_0(buffer, {"descr": dtype.str, "fortran_order": False, "shape": shape})
     if buffer.tell() != NPY_HEADER:
         raise AssertionError(f"a .npy header of {buffer.tell()} bytes")
     return buffer.getvalue()
-
-
-def read_npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype of the array whose header the file stands at; afterwards it stands at the array's first byte."""
-    np.lib.format.read_magic(file)
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    return shape, dtype

@@ -56,7 +56,7 @@ def _create(path: Path, spec: ShardSpec, count: int) -> tuple[int, int]:
         file.attrs["count"] = count
         file.attrs["layout"] = "HWC"
         offsets = []
-        kinds: list[tuple[bytes, tuple[int, ...], Any]] = [(b"images", spec.pixels.shape, spec.pixels.numpy)]
+        kinds: list[tuple[bytes, tuple[int, ...], Any]] = [(b"images", spec.pixels.shape or (), spec.pixels.numpy)]
         if spec.target.kind != "none":
             kinds.append((b"targets", *_target(spec)))
         for name, shape, dtype in kinds:
@@ -111,7 +111,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
 
         def add(sample: Sample) -> None:
             nonlocal count
-            write_all(file.fileno(), sample.pixels)
+            write_all(file.fileno(), sample.row)
             count += 1
             if sample.target is not None:
                 targets.append(sample.target)
@@ -130,14 +130,12 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
             table.create_dataset("keys", data=keys, dtype=h5py.string_dtype())
 
 
-def locate(path: Path) -> Offsets:
+def locate(path: Path, lengths: Offsets) -> Offsets:
     """See `convert.contracts.Format.locate`."""
     import h5py  # imported when used
 
     with h5py.File(path, "r") as file:
-        images = file["images"]
-        row = images.dtype.itemsize * int(np.prod(images.shape[1:]))
-        return np.asarray(int(images.id.get_offset()) + np.arange(images.shape[0], dtype=np.int64) * row)
+        return np.asarray(int(file["images"].id.get_offset()) + np.cumsum(lengths) - lengths)
 
 
 FORMAT = Format(
@@ -146,6 +144,6 @@ FORMAT = Format(
     requires="h5py",
     write_shard=write_shard,
     locate=locate,
-    footprint=lambda row, _: row + LABEL,
+    footprint=lambda row, _even, _options: row + LABEL,
     options=(Option("with-keys", "Also store the pictures' paths, as a data set called keys."),),
 )

@@ -18,7 +18,7 @@ COLOURS = {"RGB": 3, "gray": 1}
 
 @dataclass(frozen=True)
 class Shard:
-    """One shard's file. Row r begins at byte `first + r * stride`; where `stride` is null, as for rows of any length, `offsets.npy` says it."""
+    """One shard's file. Row r is at `first + r * stride`; where `stride` is null, `offsets.npy` says it (always for rows of any length)."""
 
     name: str
     count: int

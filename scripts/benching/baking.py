@@ -49,7 +49,7 @@ def there(folder: Path, seconds: float | None = None) -> Baked:
 def needed(pictures: Pictures, formats: tuple[str, ...], dtypes: tuple[str, ...], size: int) -> int:
     """Bytes that all bakes will take."""
     each = {"float16": 2, "float32": 4, "uint8": 1}
-    rows = [load_format(format).footprint(size * size * 3 * each[dtype], {}) for format in formats for dtype in dtypes]
+    rows = [load_format(format).footprint(size * size * 3 * each[dtype], True, {}) for format in formats for dtype in dtypes]
     return sum(rows) * len(pictures.keys)
 
 

@@ -70,7 +70,7 @@ def tuned(settings: Settings) -> dict[str, Any]:
 def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: str) -> Contender:
     """A bake through the Loader, or through torch_loader, with some options."""
     plain = open_dataset(bake.folder)
-    whole = settings.augment == "crop" and plain.manifest.shape[:2] == (settings.crop, settings.crop)
+    whole = settings.augment == "crop" and plain.manifest.shape == (settings.crop, settings.crop, plain.manifest.channels)
     cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)
     steps = [RandomHorizontalFlip()] if whole else [cut, RandomHorizontalFlip()]
     batch = settings.batch
