@@ -2,24 +2,12 @@
 
 import io
 import json
-import os
 from typing import Any
 
 import numpy as np
 
 NPY_HEADER = 128
 """Bytes of a .npy header, version 1.0, for any array of rows: padded to 64 bytes, and never longer."""
-
-
-def write_all(fd: int, data: Any) -> None:
-    """Write all of a buffer: `os.write` may stop short without an error.
-
-    Raises:
-        OSError: the disk is full, or broken.
-    """
-    rest = memoryview(data).cast("B")
-    while rest:
-        rest = rest[os.write(fd, rest) :]
 
 
 def target_json(target: int | tuple[float, ...]) -> bytes:

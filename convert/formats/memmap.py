@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from convert.contracts import Add, Format, Offsets, Options, Sample, ShardSpec
-from convert.formats import NPY_HEADER, npy_header, write_all
+from convert.formats import NPY_HEADER, npy_header
+from convert.writes import write_all
 
 
 @contextmanager

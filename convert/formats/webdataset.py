@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
-from convert.formats import NPY_HEADER, npy_header, target_json, write_all
+from convert.formats import NPY_HEADER, npy_header, target_json
+from convert.writes import write_all
 
 
 def _member(name: str, nbytes: int) -> bytes:
