@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from PIL import Image
 
 from convert.contracts import Array, Pixels, RejectError
 from convert.errors import UsageError
-from convert.image.code import encode
-from convert.image.decode import decode
+from convert.image.code import encode, is_plain
+from convert.image.decode import Decoded, decode
 from convert.image.levels import Normalise, level_values
 from convert.image.resize import FREE, Placement, fit, place
 from convert.manifest import Decoding, Jpeg
+
+KEPT = "JPEG kept as it was"
 
 
 @dataclass(frozen=True)
@@ -105,18 +108,30 @@ class Bake:
         Raises:
             RejectError: the picture cannot be baked.
         """
-        recipe = self._recipe
-        decoded = decode(data, seen, decoding=recipe.decoding, mode=self._mode, enough=self._enough)
+        recipe, counts = self._recipe, Counter[str]() if seen is None else seen
+        before = counts.total()
+        decoded = decode(data, counts, decoding=recipe.decoding, mode=self._mode, enough=self._enough)
         at = recipe.place(decoded.height, decoded.width)
         if recipe.upscale and at.height * at.width > recipe.decoding.max_pixels:
             raise RejectError("too_large", f"{at.width} x {at.height} pixels once enlarged, --max-pixels is {recipe.decoding.max_pixels}")
         size = recipe.row_size(at)
-        fitted = fit(decoded.picture, at, size, recipe.filter)
-        if recipe.jpeg is not None:
-            row = encode(np.asarray(fitted), recipe.jpeg)
+        if counts.total() == before and self._passes(data, decoded, at, size):
+            counts[KEPT] += 1
+            row = np.frombuffer(data, np.uint8)
         else:
-            row = self._normalise(np.asarray(fitted.convert("RGB") if fitted.mode == "RGBX" else fitted))
+            row = self._row(fit(decoded.picture, at, size, recipe.filter))
         return Baked(row, size, decoded.height, decoded.width, at, decoded.format)
+
+    def _passes(self, data: bytes, decoded: Decoded, at: Placement, size: tuple[int, int]) -> bool:
+        """Whether a file, to which decoding did nothing else, already is what its row is to be."""
+        whole = (decoded.height, decoded.width) == size == (at.height, at.width)
+        jpeg = self._recipe.jpeg
+        return jpeg is not None and jpeg.passthrough and whole and is_plain(data, self._recipe.pixels.channels)
+
+    def _row(self, picture: Image.Image) -> Array:
+        if self._recipe.jpeg is not None:
+            return encode(np.asarray(picture), self._recipe.jpeg)
+        return self._normalise(np.asarray(picture.convert("RGB") if picture.mode == "RGBX" else picture))
 
     def _enough(self, height: int, width: int) -> tuple[int, int]:
         """Twice the sides that a picture is resized to."""

@@ -8,9 +8,12 @@ import numpy.typing as npt
 import simplejpeg
 
 from convert.contracts import Array, Pixels, RejectError
+from convert.image.segments import FRAMES, SOI, segments
 from convert.manifest import Jpeg
 
 Levels = npt.NDArray[np.uint8]
+PLAIN = (0xC0, 0xC2)
+"""Frames: baseline and progressive, Huffman codes."""
 LONGEST = 65_500
 """Pixels of a side, at most: libjpeg's JPEG_MAX_DIMENSION."""
 
@@ -28,6 +31,18 @@ def encode(levels: Levels, how: Jpeg) -> Levels:
     else:
         data = simplejpeg.encode_jpeg(levels[:, :, np.newaxis], how.quality, "GRAY", "Gray")
     return np.frombuffer(data, np.uint8)
+
+
+def is_plain(data: bytes, channels: int) -> bool:
+    """Whether a file that was decoded without fault is a JPEG as any reader expects it: baseline or progressive, YCbCr or grey."""
+    if not data.startswith(SOI):
+        return False
+    try:
+        _, _, space, _ = simplejpeg.decode_jpeg_header(data)
+    except (KeyError, ValueError):  # a sampling that has no name; no picture
+        return False
+    frame = next((segment.marker for segment in segments(data) if segment.marker in FRAMES), 0)
+    return frame in PLAIN and space == ("YCbCr" if channels == 3 else "Gray")
 
 
 def decode_row(data: bytes | Array, channels: int) -> Levels:
