@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 
 from readers.augment import Box, Window
 from readers.levels import Conversion, Levels
-from readers.picture import to_picture
+from readers.resize import Resize
 from readers.rows import Index, Rows
 from readers.values import STORED, Values, baked_values
 from readers.windows import copy_windows
@@ -106,11 +105,9 @@ def _resized(rows: Rows, index: Index, boxes: Box, size: tuple[int, int]) -> Ite
 
     The box is cut out before it is resized, as torchvision does: Pillow's `resize(box=)` would look beyond its edges.
     """
-    height, width = size
-    levels = Levels(rows.manifest)
+    levels, resize = Levels(rows.manifest), Resize(*size, rows.manifest.shape[2])
     for pixels in _stored(rows, index, boxes):
-        picture = to_picture(levels(pixels)).resize((width, height), Image.Resampling.BILINEAR)
-        yield torch.from_numpy(np.array(picture)).view(height, width, -1)
+        yield resize(levels(pixels))
 
 
 def read_row(rows: Rows, index: int) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
