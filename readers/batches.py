@@ -59,9 +59,9 @@ class Batches:
         self.ahead = Ahead(fill.rows)
         self._deferred = staging is not None and fill.plain
         self._boxed = staging is not None and fill.boxed
-        self._dtype = (fill.levels or dtype) if staging is None else staging.type_for(fill.plain)
+        self._dtype = (fill.levels or dtype) if staging is None else staging.type_for(plain=fill.plain, resized=fill.resized)
         self._format = memory_format if staging is None else torch.channels_last
-        self._size = fill.rows.manifest.shape if self._boxed else fill.size
+        self._size = (*fill.rows.layout.largest, fill.rows.manifest.channels) if self._boxed else fill.size
         self._nbytes = batch * int(np.prod(self._size)) * self._dtype.itemsize
         self._buffers = Buffers(self._nbytes, keep)
 

@@ -34,12 +34,15 @@ class Staging:
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._affine: tuple[torch.Tensor, torch.Tensor] | None = None
 
-    def type_for(self, plain: bool) -> torch.dtype:
+    def type_for(self, *, plain: bool, resized: bool = False) -> torch.dtype:
         """In which type pictures go over: the smaller one of the stored and the wanted; the wanted one where steps work on values.
 
         So too where normalised numbers are stored that are not the values that are asked for: only the way through levels is exact.
+        What was resized is levels.
         """
         stored = STORED[self._manifest.dtype]
+        if plain and resized and stored != torch.uint16:
+            return torch.uint8
         same = not self._manifest.normalized or self._values == baked_values(self._manifest)
         return stored if plain and same and stored != torch.uint16 and stored.itemsize < self._dtype.itemsize else self._dtype
 

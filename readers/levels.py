@@ -49,11 +49,10 @@ def _values_of(manifest: Manifest, values: Values, width: int) -> _Affine:
 class Levels:
     """Takes the levels, exact, out of stored pixels, one part of a row after the other."""
 
-    def __init__(self, manifest: Manifest) -> None:
-        """For a bake."""
-        height, width, channels = manifest.shape
+    def __init__(self, manifest: Manifest, height: int, width: int) -> None:
+        """For parts of rows of a bake, up to a size."""
         self._affine = _levels_of(manifest, width, 0.5) if manifest.normalized else None
-        self._buffer = torch.empty(height * width * channels if manifest.normalized else 0, dtype=torch.float32, device="cpu")
+        self._buffer = torch.empty(height * width * manifest.channels if manifest.normalized else 0, dtype=torch.float32, device="cpu")
 
     def __call__(self, pixels: torch.Tensor) -> npt.NDArray[Any]:
         """From stored pixels (h, w, C): the same, contiguous, uint8 or uint16."""

@@ -15,7 +15,7 @@ from readers.batches import Batches
 from readers.dataset import BakedDataset
 from readers.device import staging_for
 from readers.epoch import Epoch, Progress
-from readers.fill import Fill
+from readers.fill import Fill, check_dataset
 from readers.order import Order, checked_weights, kind_of
 from readers.ranks import Share, find_ranks, local_ranks
 from readers.selection import Selection
@@ -86,12 +86,14 @@ class Loader:
             raise PrebakeError(f'weights= draw pictures at random: leave order="{order}" out')
         rank, world = find_ranks(rank, world_size)
         self._threads, self._prefetch = thread_count(threads, local_ranks(world)), prefetch
-        fill, self._selection = Fill(dataset, seed), Selection(dataset, indices)
+        check_dataset(dataset)
+        self._selection = Selection(dataset, indices)
+        fill = Fill(dataset, seed, self._selection.stored)
         manifest, count, stored = fill.rows.manifest, self._selection.count, self._selection.stored
         staging = staging_for(device, fill, dtype=dtype, memory_format=memory_format)
         self._batches = Batches(fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, keep=prefetch + 2)
         drawn = checked_weights(weights, self._selection.labels, count)
-        self._order = Order(kind, count, seed=seed, row_nbytes=manifest.row_nbytes, stored=stored, weights=drawn)
+        self._order = Order(kind, count, seed=seed, mean_nbytes=fill.rows.layout.mean_nbytes, stored=stored, weights=drawn)
         self._identity = Identity.of(contents_of(manifest), self._order.kind, seed=seed, count=count, indices=stored, weights=drawn)
         even = kind != "sequential" or drawn is not None
         self._share = Share(count, 0, batch=batch_size, rank=rank, world=world, even=even, drop_last=drop_last)

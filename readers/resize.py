@@ -31,6 +31,11 @@ class Resize:
         if levels.dtype == np.uint8:
             _bilinear(torch.from_numpy(levels).permute(2, 0, 1)[None], self._size, False, None, None, out=self._out)
             return self._made
-        height, width = self._size
-        made = to_picture(levels).resize((width, height), Image.Resampling.BILINEAR)
+        return self.inside(levels, (0, 0, *levels.shape[:2]))
+
+    def inside(self, levels: npt.NDArray[Any], box: tuple[float, ...]) -> torch.Tensor:
+        """The same of a box (top, left, bottom, right) between pixels, by Pillow, whose filter looks beyond its edges."""
+        (height, width), (top, left, bottom, right) = self._size, box
+        edges = left, top, min(right, levels.shape[1]), min(bottom, levels.shape[0])
+        made = to_picture(levels).resize((width, height), Image.Resampling.BILINEAR, box=edges)
         return torch.from_numpy(np.array(made)).view(height, width, -1)
