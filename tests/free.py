@@ -35,7 +35,7 @@ def _stored(levels: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
     if not dtype.startswith("float"):
         return levels.astype(dtype)
     channels = levels.shape[2]
-    return ((levels / 255 - np.array(MEAN[:channels])) / np.array(STD[:channels])).astype(dtype)
+    return np.asarray(((levels / 255 - np.array(MEAN[:channels])) / np.array(STD[:channels])).astype(dtype))
 
 
 def _written(
