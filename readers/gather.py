@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from readers.augment import Window
-from readers.levels import Conversion
+from readers.levels import Conversion, copy
 from readers.parts import decode_rows, parts, resized
 from readers.rows import Index, Rows
 from readers.values import STORED, Values, baked_values
@@ -40,7 +40,7 @@ def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: tor
         if flip:  # under the same name: the copy of the picture before is free by now, and its memory, still in the cache, is used again
             pixels = pixels.permute(2, 0, 1).flip(flip).permute(1, 2, 0)
         if place is None and convert.plain:
-            image.copy_(pixels)
+            copy(image, pixels)
         else:
             convert(image, pixels, place)
 

@@ -73,6 +73,17 @@ class Decoder:
         return into
 
 
+def decode_file(data: bytes, channels: int) -> Levels:
+    """A JPEG file whose size is not known before, as levels (h, w, C).
+
+    Raises:
+        ValueError: it cannot be decoded.
+        PrebakeError: simplejpeg is not installed.
+    """
+    levels: Levels = _simplejpeg().decode_jpeg(data, MODES[channels], strict=True)
+    return levels
+
+
 def _simplejpeg() -> ModuleType:
     try:
         import simplejpeg

@@ -15,6 +15,7 @@ import torch
 from convert.errors import PrebakeError, printable
 from convert.manifest import Manifest
 from readers.arena import ShardError
+from readers.jpeg import decode_file
 from readers.levels import Conversion
 from readers.samples import Sample
 from readers.values import STORED, baked_values
@@ -55,7 +56,7 @@ def to_sample(sample: dict[str, Any], manifest: Manifest | None) -> Any:
         PrebakeError: a member is missing or damaged; levels, and no manifest that goes with them.
     """
     try:
-        image = _image(sample["npy"], manifest)
+        image = _decoded(sample["jpg"], manifest) if "jpg" in sample else _image(sample["npy"], manifest)
         values = json.loads(sample.get("json", "{}")).get("target")
         label = int(sample["cls"]) if "cls" in sample else None
     except (*BROKEN, KeyError) as error:
@@ -91,6 +92,17 @@ def _image(data: bytes, manifest: Manifest | None) -> torch.Tensor:
         return row.permute(2, 0, 1).to(torch.float32, memory_format=torch.contiguous_format, copy=True)
     if manifest is None or STORED[manifest.dtype] != stored:
         raise ValueError(f"levels of {stored} need a mean and std: give like=, a bake of such levels")
-    image = torch.empty((1, *shape), dtype=torch.float32, device="cpu")
-    Conversion(manifest, baked_values(manifest), image, levels=False)(image[0], row, None)
+    return _normalised(row, manifest)
+
+
+def _decoded(data: bytes, manifest: Manifest | None) -> torch.Tensor:
+    """A row's JPEG file as float32 (C, H, W), normalised."""
+    if manifest is None:
+        raise ValueError("JPEGs need a mean and std: give like=, a bake of uint8")
+    return _normalised(torch.from_numpy(decode_file(data, manifest.channels)), manifest)
+
+
+def _normalised(levels: torch.Tensor, manifest: Manifest) -> torch.Tensor:
+    image = torch.empty((1, *levels.shape), dtype=torch.float32, device="cpu")
+    Conversion(manifest, baked_values(manifest), image, levels=True)(image[0], levels, None)
     return image[0].permute(2, 0, 1).contiguous()
