@@ -130,7 +130,7 @@ class Bake:
 
     def _row(self, picture: Image.Image) -> Array:
         if self._recipe.jpeg is not None:
-            return encode(np.asarray(picture), self._recipe.jpeg)
+            return encode(picture, self._recipe.jpeg)
         return self._normalise(np.asarray(picture.convert("RGB") if picture.mode == "RGBX" else picture))
 
     def _enough(self, height: int, width: int) -> tuple[int, int]:
