@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from convert import __version__, options
 from convert.errors import PrebakeError, printable
 from convert.label_options import LABELS
+from convert.option_types import FOLDER
 from convert.registry import format_names, load_format
 
 
@@ -45,8 +46,8 @@ def _format_command(name: str) -> click.Command:
     """The subcommand of a format: the common options, and its own."""
     format = load_format(name)
 
-    @click.argument("source", metavar="SRC", type=options.FOLDER)
-    @click.argument("out", metavar="OUT", type=options.FOLDER)
+    @click.argument("source", metavar="SRC", type=FOLDER)
+    @click.argument("out", metavar="OUT", type=FOLDER)
     @options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
     def bake(**given: Any) -> None:
         from convert import commands  # `--help` must start at once
@@ -60,8 +61,8 @@ def _format_command(name: str) -> click.Command:
 
 
 @cli.command("plan", short_help="Say what a bake would be, and write nothing.")
-@click.argument("source", metavar="SRC", type=options.FOLDER)
-@click.argument("out", metavar="[OUT]", type=options.FOLDER, required=False)
+@click.argument("source", metavar="SRC", type=FOLDER)
+@click.argument("out", metavar="[OUT]", type=FOLDER, required=False)
 @click.option("--format", default="memmap", show_default=True, help="The format it would be.")
 @options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
 def plan_command(**given: Any) -> None:
@@ -72,7 +73,7 @@ def plan_command(**given: Any) -> None:
 
 
 @cli.command("stats", short_help="Mean and std of the pixels of a folder or of a bake.")
-@click.argument("source", metavar="SRC|BAKED", type=options.FOLDER)
+@click.argument("source", metavar="SRC|BAKED", type=FOLDER)
 @options.add([*options.PIXELS, *options.SET, *LABELS, *options.CREW])
 @click.option("--json", "as_json", is_flag=True, help="For machines: all digits.")
 @click.pass_context

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from convert import already, machine, output, report, run, stats
+from convert import already, machine, output, report, room, run, stats
+from convert.compare import compare
 from convert.errors import printable
 from convert.label_options import NAMES
 from convert.plan import Plan
@@ -17,6 +18,8 @@ from convert.source import Source
 from convert.summary import summary
 from convert.tasks import Crew
 
+GLANCE, LOOK = 0.5, 3.0
+"""Seconds in which some pictures are tried, before a bake and by `plan`."""
 PICTURE = ("size", "resize", "upscale", "filter", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
 RECIPE = (*PICTURE, "dtype", "encoding", "quality", "subsampling", "passthrough")
 ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards", "mean_std", "dedupe", *NAMES)
@@ -57,8 +60,8 @@ def _resolved(request: Request, overwrite: bool) -> tuple[Plan, Source]:
     return plan, source
 
 
-def _check_room(plan: Plan, out: Path | None) -> None:
-    report.check_room(plan, out or Path(), output.held(out) if out else 0)
+def _check_room(plan: Plan, out: Path | None, row: int | None = None) -> None:
+    room.check_room(plan, out or Path(), output.held(out) if out else 0, row)
 
 
 def bake(name: str, given: dict[str, Any]) -> None:
@@ -68,8 +71,9 @@ def bake(name: str, given: dict[str, Any]) -> None:
     out: Path = given["out"]
     if _already_there(plan, out, given["overwrite"]):
         return
-    click.echo(report.plan_block(plan, source, out))
-    _check_room(plan, out)
+    compared = compare(plan, GLANCE)
+    click.echo(report.plan_block(plan, source, out, compared))
+    _check_room(plan, out, compared.choices[0].row)
     result = run.carry_out(plan, out, request.crew, preview=given["preview"])
     if result.note:
         click.echo(result.note, err=True)
@@ -81,9 +85,10 @@ def plan(given: dict[str, Any]) -> None:
     """Say what a bake would be."""
     there, source = _resolved(_request(given["format"], given), given["overwrite"])
     out = given["out"]
-    click.echo(report.plan_block(there, source, out))
+    compared = compare(there, LOOK)
+    click.echo(report.plan_block(there, source, out, compared))
     if out is None or not _already_there(there, out, given["overwrite"]):
-        _check_room(there, out)
+        _check_room(there, out, compared.choices[0].row)
 
 
 def figures(source: Path, given: dict[str, Any], flags: list[str]) -> stats.Figures:

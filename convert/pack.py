@@ -6,6 +6,7 @@ import errno
 import functools
 import hashlib
 import os
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,18 +20,12 @@ from convert.hashes import hash_of
 from convert.image.bake import Bake, Baked
 from convert.image.pillow import pillow_versions
 from convert.manifest import Shard
+from convert.misnamed import misnamed
 from convert.plan import PLAN, WORK, Plan
 from convert.progress import Meter
 from convert.registry import load_format
 from convert.source import read_item
 
-NAMED = {
-    **dict.fromkeys([".jpg", ".jpeg", ".jpe", ".jfif", ".mpo"], "JPEG"),
-    **dict.fromkeys([".tif", ".tiff"], "TIFF"),
-    **dict.fromkeys([".ppm", ".pgm"], "PPM"),
-    **{f".{name.lower()}": name for name in ("PNG", "WEBP", "BMP", "GIF")},
-}
-"""What an extension says."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -45,16 +40,16 @@ class Packed:
     """The items that became rows, in order."""
     sizes: list[tuple[int, int]]
     """Their sources' (height, width), in pixels, upright."""
-    stored: list[tuple[int, int]]
-    """The rows' own (height, width)."""
-    lengths: list[int]
-    """The rows' bytes."""
     rejects: list[tuple[int, str, str]]
     """(item, reason, detail)."""
     seen: Counter[str]
     """What was done to the pictures that became rows, before they were resized, and how often."""
     hashes: bytes = b""
     """`convert.hashes` of the files that became rows, end to end, unless nobody looks for duplicates."""
+    lengths: Offsets | None = None
+    """The rows' bytes, unless all have as many."""
+    stored: npt.NDArray[np.int32] | None = None
+    """The rows' own height and width (n, 2), unless all rows have as many bytes."""
 
 
 def load_work(work: Path) -> tuple[Plan, Bake]:
@@ -98,7 +93,8 @@ def pack(out: Path, number: int) -> Packed:
         packed, ends = _write(partial, number, plan, bake)
         packed.shard = Shard(name, 0, 0, "", None, None)
         if packed.items:
-            offsets = _locate(partial, format, packed, ends)
+            lengths = np.full(len(packed.items), plan.recipe.pixels.nbytes) if packed.lengths is None else packed.lengths
+            offsets = _locate(partial, format, lengths, ends)
             first, stride = _regular(offsets) if plan.recipe.pixels.even else (None, None)
             with partial.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -120,10 +116,11 @@ def pack(out: Path, number: int) -> Packed:
 def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, list[bytes]]:
     """Bake a shard's items into a file. Also returns the first and the last row's bytes."""
     items = plan.items(number)
-    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], [], [], Counter())
+    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], Counter())
     ends: list[bytes] = []
     last: Array | None = None
     hashes = bytearray()
+    lengths, stored = array("q"), array("i")  # of a million rows: no object each
     spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK, number)
     try:
@@ -143,10 +140,10 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     add(Sample(key, last, plan.target_of(item)))
                     packed.items.append(item)
                     packed.seen.update(seen)
-                    packed.seen.update(_misnamed(key, baked.format))
+                    packed.seen.update(misnamed(key, baked.format))
                     packed.sizes.append((baked.height, baked.width))
-                    packed.stored.append(baked.size)
-                    packed.lengths.append(last.nbytes)
+                    lengths.append(last.nbytes)
+                    stored.extend(baked.size)
                     hashes += digest
                     if not ends:
                         ends.append(last.tobytes())
@@ -156,19 +153,14 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     finally:
         meter.close()
     packed.hashes = bytes(hashes)
+    if not plan.recipe.pixels.even:
+        packed.lengths, packed.stored = np.array(lengths, np.int64), np.array(stored, np.int32).reshape(-1, 2)
     return packed, ends
 
 
-def _misnamed(key: str, format: str) -> list[str]:
-    """What is counted of a file whose name says something else than its content."""
-    extension = Path(key).suffix
-    named = NAMED.get(extension.lower(), format)
-    return [] if format == named else [f"{format} named {extension}"]
-
-
-def _locate(partial: Path, format: Format, packed: Packed, ends: list[bytes]) -> Offsets:
+def _locate(partial: Path, format: Format, lengths: Offsets, ends: list[bytes]) -> Offsets:
     """Where the rows are, proved on the first and the last."""
-    offsets = format.locate(partial, np.array(packed.lengths, np.int64))
+    offsets = format.locate(partial, lengths)
     with partial.open("rb") as file:
         for offset, row in zip((offsets[0], offsets[-1]), ends, strict=True):
             file.seek(int(offset))

@@ -60,9 +60,9 @@ def _places(plan: Plan, packed: list[Packed]) -> dict[str, npt.NDArray[Any]]:
     if any(done.offsets is not None for done in packed):
         found["offsets.npy"] = row_offsets(packed)
     if pixels.encoding != "raw":
-        found["lengths.npy"] = np.array([nbytes for done in packed for nbytes in done.lengths], np.int64)
+        found["lengths.npy"] = np.concatenate([done.lengths for done in packed if done.lengths is not None])
     if pixels.shape is None:
-        found["sizes.npy"] = np.array([size for done in packed for size in done.stored], np.int32)
+        found["sizes.npy"] = np.concatenate([done.stored for done in packed if done.stored is not None])
     return found
 
 

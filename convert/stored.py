@@ -39,7 +39,7 @@ class Stored:
         if not count:
             return
         path = self._folder / self._manifest.shards[number].name
-        places = [range(first, first + count), *(part.tolist() for part in self._places(number, first, count))]
+        places = [range(first, first + count), *(part.tolist() for part in self.places(number, first, count))]
         try:
             with path.open("rb") as file:
                 for row, offset, nbytes, size in zip(*places, strict=True):
@@ -59,8 +59,8 @@ class Stored:
             raise PrebakeError(f"{printable(path)}: the JPEG of row {row} is {levels.shape[:2]}, not {size}: bake again with --overwrite")
         return levels
 
-    def _places(self, number: int, first: int, count: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        """Offsets, bytes and sizes (height, width) of some rows of a shard, which lie inside of its file."""
+    def places(self, number: int, first: int, count: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """Offsets (n,), bytes (n,) and sizes (n, 2) of some rows of a shard, which lie inside of its file; raises as `row`."""
         manifest, shard = self._manifest, self._manifest.shards[number]
         begin = int(self._starts[number]) + first
         if manifest.shape is None:

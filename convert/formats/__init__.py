@@ -1,5 +1,6 @@
 """One module for each container; each exports FORMAT."""
 
+import functools
 import io
 import json
 from typing import Any
@@ -17,6 +18,7 @@ def target_json(target: int | tuple[float, ...]) -> bytes:
     return json.dumps([None if value != value else value for value in target]).encode()
 
 
+@functools.lru_cache(maxsize=256)
 def npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """The .npy header of an array in C order."""
     buffer = io.BytesIO()

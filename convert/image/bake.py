@@ -99,6 +99,7 @@ class Bake:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
+        self.channels = recipe.pixels.channels
         self._mode = "F" if recipe.dtype == "uint16" else "L" if recipe.colour == "gray" else "RGBX"
         self._normalise = Normalise(recipe.pixels, recipe.mean, recipe.std)
 
@@ -126,11 +127,11 @@ class Bake:
         """Whether a file, to which decoding did nothing else, already is what its row is to be."""
         whole = (decoded.height, decoded.width) == size == (at.height, at.width)
         jpeg = self._recipe.jpeg
-        return jpeg is not None and jpeg.passthrough and whole and is_plain(data, self._recipe.pixels.channels)
+        return jpeg is not None and jpeg.passthrough and whole and is_plain(data, self.channels)
 
     def _row(self, picture: Image.Image) -> Array:
         if self._recipe.jpeg is not None:
-            return encode(np.asarray(picture), self._recipe.jpeg)
+            return encode(picture, self._recipe.jpeg)
         return self._normalise(np.asarray(picture.convert("RGB") if picture.mode == "RGBX" else picture))
 
     def _enough(self, height: int, width: int) -> tuple[int, int]:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benching.settings import FOLDER, Settings
-from convert.errors import PrebakeError, printable
+from convert.errors import PrebakeError, human, printable
 from convert.machine import free_disk, memory
-from convert.report import human
 
 READY = 4
 """Batches that each worker of the tuned folder has ready, if there is room."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from convert.report import human
+from convert.errors import human
 
 WIDTH = 80
 SHORT = {"float16": "f16", "float32": "f32", "uint8": "u8"}
