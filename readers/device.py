@@ -29,7 +29,7 @@ class Staging:
 
     def __init__(self, device: torch.device, fill: Fill, *, dtype: torch.dtype, memory_format: torch.memory_format) -> None:
         """For batches of a data set, to become `dtype` there; or whole levels, where those are asked for."""
-        self._device, self._dtype, self._format = device, fill.levels or dtype, memory_format
+        self.device, self._dtype, self._format = device, fill.levels or dtype, memory_format
         self._manifest, self._values, self._size = fill.rows.manifest, fill.values, fill.size[:2]
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._affine: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -50,10 +50,13 @@ class Staging:
         """Memory (nbytes,) that the device can copy from meanwhile. torch takes it back when nobody has it and its copies are done."""
         return torch.empty(nbytes, dtype=torch.uint8, device="cpu", pin_memory=self._stream is not None)
 
-    def send(self, images: torch.Tensor, later: Later | None, columns: Sequence[torch.Tensor], *, finish: Finish) -> Sent:
-        """Begin to send a batch (B, C, h, w) and what comes with it; what was left for later, and `finish`, is done on the device."""
+    def send(self, images: Callable[[], torch.Tensor], later: Later | None, columns: Sequence[torch.Tensor], *, finish: Finish) -> Sent:
+        """Begin to send a batch (B, C, h, w) and what comes with it; what was left for later, and `finish`, is done on the device.
+
+        `images` gives the batch, which may be on the device already.
+        """
         with self._beside():
-            made = finish(self._made(self._over(images), later))
+            made = finish(self._made(self._over(images()), later))
             sent = [made.contiguous(memory_format=self._format), *(self._over(self._pinned(column)) for column in columns)]
             event = None
             if self._stream is not None:
@@ -64,7 +67,7 @@ class Staging:
     def receive(self, sent: Sent) -> list[torch.Tensor]:
         """A batch for the caller's stream: its next work waits for it, the caller does not; its memory stays until that work is done."""
         if self._stream is not None:
-            current = torch.cuda.current_stream(self._device)
+            current = torch.cuda.current_stream(self.device)
             current.wait_event(sent.event)
             for tensor in sent.tensors:
                 tensor.record_stream(current)
@@ -77,7 +80,7 @@ class Staging:
         return tensor if self._stream is None else tensor.pin_memory()
 
     def _over(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(self._device, non_blocking=True)
+        return tensor.to(self.device, non_blocking=True)
 
     def _made(self, images: torch.Tensor, later: Later | None) -> torch.Tensor:
         """Boxes resized, cast, normalised and flipped: float values, or whole levels where those are asked for."""

@@ -14,7 +14,7 @@ from readers import keyed
 from readers.augment import Augment, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Uniform, Window
 from readers.buffers import Buffers
 from readers.dataset import BakedDataset
-from readers.render import finish, render, render_size
+from readers.render import finish, look, render, render_size
 from readers.rows import Index
 from readers.values import Values
 
@@ -131,6 +131,10 @@ class Fill:
     def _render(self, out: torch.Tensor, places: Index, *, epoch: int, positions: Index, note: Augment | None) -> None:
         steps: Sequence[Any] = self.steps if note is None else [*self.steps, note]
         render(self.rows, places, steps, values=self.values, uniform=self._uniform(epoch, positions, 0), out=out)
+
+    def look(self, places: Index, *, epoch: int, positions: Index, note: Augment) -> Window:
+        """Where the steps look at rows of the bake, for what decodes them elsewhere."""
+        return look(self.rows, places, [*self.steps, note], self._uniform(epoch, positions, 0))
 
     def finish(self, images: torch.Tensor, *, epoch: int, positions: Index) -> torch.Tensor:
         """A filled batch (B, C, h, w) after the steps that need all of it, on any device."""

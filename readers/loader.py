@@ -16,6 +16,7 @@ from readers.dataset import BakedDataset
 from readers.device import staging_for
 from readers.epoch import Epoch, Progress
 from readers.fill import Fill, check_dataset
+from readers.nvjpeg import decoding_for
 from readers.order import Order, checked_weights, kind_of
 from readers.ranks import Share, find_ranks, local_ranks
 from readers.selection import Selection
@@ -42,6 +43,7 @@ class Loader:
         drop_last: bool = False,
         threads: int | Literal["auto"] = "auto",
         device: torch.device | str | int | None = None,
+        decode: Literal["cpu", "nvjpeg"] = "cpu",
         dtype: torch.dtype = torch.float32,
         memory_format: torch.memory_format = torch.channels_last,
         prefetch: int = 4,
@@ -61,6 +63,7 @@ class Loader:
             drop_last: leave the last batch out if it is not full.
             threads: that copy. "auto": the usable cores, at most 8, divided by the ranks on this machine.
             device: where batches are wanted: the CPU unless given, or a CUDA device.
+            decode: JPEG rows in threads, or "nvjpeg": on the CUDA device, by torchvision, with pixels of its own.
             dtype: of the images: a floating type.
             memory_format: channels_last, which costs nothing, or contiguous_format.
             prefetch: batches that are made ahead.
@@ -91,7 +94,10 @@ class Loader:
         fill = Fill(dataset, seed, self._selection.stored)
         manifest, count, stored = fill.rows.manifest, self._selection.count, self._selection.stored
         staging = staging_for(device, fill, dtype=dtype, memory_format=memory_format)
-        self._batches = Batches(fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, keep=prefetch + 2)
+        decoding = decoding_for(decode, fill, None if staging is None else staging.device)
+        self._batches = Batches(
+            fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, decoding=decoding, keep=prefetch + 2
+        )
         drawn = checked_weights(weights, self._selection.labels, count)
         self._order = Order(kind, count, seed=seed, mean_nbytes=fill.rows.layout.mean_nbytes, stored=stored, weights=drawn)
         self._identity = Identity.of(contents_of(manifest), self._order.kind, seed=seed, count=count, indices=stored, weights=drawn)

@@ -55,6 +55,16 @@ def decode_rows(rows: Rows, index: Index, out: torch.Tensor) -> None:
         pass
 
 
+def check_files(rows: Rows, index: Index) -> None:
+    """Decode rows, which are JPEGs, for nothing but to see that it can be done.
+
+    Raises:
+        PrebakeError: one cannot be decoded, or is of another size; names it.
+    """
+    for _ in _decoded(rows, index):
+        pass
+
+
 def _decoded(
     rows: Rows,
     index: Index,

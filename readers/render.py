@@ -26,15 +26,19 @@ def render(rows: Rows, index: Index, steps: Sequence[Step], *, values: Values, u
         uniform: called by each step for each number that it draws, always in the same order: one in [0, 1) for each picture.
         out: of a floating type, or of the levels' own, uint8 or uint16; (h, w) is `render_size`.
     """
-    window = Window(len(index), *rows.layout.sizes(index))
-    first = _for_each(steps)
-    for step in first:
-        if isinstance(step, Augment):
-            step.apply(window, uniform)
-    gather(rows, index, window, values=values, out=out)
-    for step in first:
+    gather(rows, index, look(rows, index, steps, uniform), values=values, out=out)
+    for step in _for_each(steps):
         if isinstance(step, RandomErasing):
             step.apply(out.permute(0, 3, 1, 2), uniform)
+
+
+def look(rows: Rows, index: Index, steps: Sequence[Step], uniform: Uniform) -> Window:
+    """Where the steps look at each row; arguments as `render`'s."""
+    window = Window(len(index), *rows.layout.sizes(index))
+    for step in _for_each(steps):
+        if isinstance(step, Augment):
+            step.apply(window, uniform)
+    return window
 
 
 def finish(images: torch.Tensor, steps: Sequence[Step], *, values: Values, uniform: Uniform) -> torch.Tensor:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -125,13 +126,14 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
         "transform=, jpeg rows": _one_by_one(open_dataset(work / "jpeg 256", transform=transform)),
         "augment=, jpeg rows": _one_by_one(open_dataset(work / "jpeg 256", augment=[RandomResizedCrop(CROP), RandomHorizontalFlip()])),
     }
-    for one in (*loaders.values(), *doors.values()):
+    feeds: dict[str, Iterable[Any]] = {**loaders, **doors}
+    for one in feeds.values():
         rate(one)  # pages are mapped, workers started
     turns: dict[str, Callable[[], float]] = {
         "decode 256": Alone(decoding(stored(squares), 256 * 256 * 3), order),
         "decode + resize 384": Alone(decoding_and_resizing(stored(shorts), largest, boxes), order),
     }
-    turns |= {name: lambda one=one: rate(one) for name, one in {**loaders, **doors}.items()}  # type: ignore[misc]
+    turns |= {name: lambda one=one: rate(one) for name, one in feeds.items()}  # type: ignore[misc]
     found = take_turns(turns, rounds)
 
     def ratio(name: str, other: str) -> float:
@@ -157,6 +159,8 @@ def measure(work: Path, rounds: int) -> dict[str, Any]:
     environment = os.environ | {"PYTHONPATH": f"{root.parent}{os.pathsep}{root}"}
     words = [sys.executable, str(root / "measure_jpeg.py"), str(work), str(rounds)]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    for name in BAKES:
+        shutil.rmtree(work / name)
     return dict(json.loads(done.stdout))
 
 
