@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from convert.errors import PrebakeError, printable
 
@@ -43,7 +42,7 @@ class Decoder:
         self._channels = channels
         self._scratch: Levels = np.empty(0, np.uint8)
 
-    def __call__(self, data: torch.Tensor, height: int, width: int, *, scale: int = 1, into: Levels | None = None) -> Levels:
+    def __call__(self, data: Levels, height: int, width: int, *, scale: int = 1, into: Levels | None = None) -> Levels:
         """A JPEG file's bytes, flat, as levels (h, w, C): until the next call, unless there is memory to put them `into`.
 
         Args:
@@ -58,14 +57,14 @@ class Decoder:
         """
         height, width = -(-height // scale), -(-width // scale)
         shape = height, width, self._channels
-        nbytes = height * width * self._channels
         if into is None:
+            nbytes = height * width * self._channels
             if len(self._scratch) < nbytes:
                 self._scratch = np.empty(nbytes, np.uint8)
             into = self._scratch[:nbytes].reshape(shape)
         least = {"min_height": height, "min_width": width} if scale > 1 else {}
         try:
-            levels = self._decode(data.numpy(), MODES[self._channels], buffer=into, strict=True, **least)
+            levels = self._decode(data, MODES[self._channels], buffer=into, strict=True, **least)
         except ValueError as error:
             raise ValueError(f"its JPEG is broken: {printable(error)}") from error
         if levels.shape != shape:

@@ -62,7 +62,7 @@ class NvJpeg:
         seen = [np.broadcast_to(side, places.shape).tolist() for side in (top, left, height, width)]
         parts = seen if window.boxes is None else [np.broadcast_to(side, places.shape).tolist() for side in window.boxes]
         resized = None if window.boxes is None else window.resized
-        files = [row.clone() for row in self._fill.rows.stored(places)]
+        files = [torch.from_numpy(row.copy()) for row in self._fill.rows.stored(places)]
         whole = zip(*seen, strict=True) if resized else ((0, 0, high, wide) for high, wide in zip(*seen[2:], strict=True))
         return [Undecoded(file, part, resized, one) for file, part, one in zip(files, zip(*parts, strict=True), whole, strict=True)]
 

@@ -141,7 +141,7 @@ class Rows:
                 raise self.layout.named(error, i) from error
             yield scratch[:length]
 
-    def stored(self, index: Index) -> Iterator[torch.Tensor]:
+    def stored(self, index: Index) -> Iterator[npt.NDArray[np.uint8]]:
         """The stored bytes of one row after the other, flat, to be used before the next is asked for.
 
         Raises:
@@ -149,8 +149,8 @@ class Rows:
         """
         lengths = np.broadcast_to(self.layout.lengths(index), index.shape)
         if self.io == "pread":
-            yield from self.read(index, np.zeros_like(index), lengths)
+            yield from (row.numpy() for row in self.read(index, np.zeros_like(index), lengths))
             return
-        starts, source = self.addresses(index), self.arena.view(torch.uint8)
+        starts, source = self.addresses(index), self.arena.view(torch.uint8).numpy()
         for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
             yield source[start : start + length]

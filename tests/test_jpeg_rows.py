@@ -171,7 +171,7 @@ def test_a_scale_leaves_twice_the_size() -> None:
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (2, 3), (17, 8), (31, 33), (255, 256), (257, 400)])
 @pytest.mark.parametrize("scale", [1, 2, 4, 8])
 def test_every_scale_divides_every_size(height: int, width: int, scale: int) -> None:
-    data = torch.frombuffer(bytearray(jpeg(photo(0, height, width))), dtype=torch.uint8)
+    data = np.frombuffer(jpeg(photo(0, height, width)), np.uint8)
     assert Decoder(3)(data, height, width, scale=scale).shape == (-(-height // scale), -(-width // scale), 3)
 
 
