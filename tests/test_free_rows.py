@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import MEAN, STD, noise
 from PIL import Image
-from stepwise import one_after_the_other
+from stepwise import one_after_the_other, resized_alike
 from test_augment_resize import LIMIT, distance, record
 from torch.utils.data import DataLoader
 from torchvision import transforms
@@ -111,7 +111,7 @@ def test_resized_crops_are_torchvisions_to_the_bit(folder: Path, io: str, monkey
         batch = torch.utils.data.default_collate(dataset.__getitems__([5, 0, 3, 3, 1, 7]))[0]
         for image, i, box in zip(batch, [5, 0, 3, 3, 1, 7], np.stack(drawn[-1]).T.tolist(), strict=True):
             right = vision.resized_crop(Image.fromarray(levels[i]), *box, list(np.broadcast_to(size, 2).tolist()))
-            assert np.array_equal(image.permute(1, 2, 0).numpy(), np.asarray(vision.hflip(right)))
+            assert resized_alike(image.permute(1, 2, 0).numpy(), np.asarray(vision.hflip(right)))
 
 
 @given(

@@ -16,9 +16,9 @@ from readers.augment.window import Sides, Whole, Window
 class RandomResizedCrop(Augment):
     """A box of random area, aspect and place, resized to `size` (pixels, or (height, width)).
 
-    The box is cut out of the picture's levels and resized by Pillow's antialiased bilinear filter: the pixels are those of torchvision's
-    transform on the PIL picture. `scale`: the box's area over the picture's; `ratio`: width over height. Where ten attempts do not fit,
-    it is the middle, as in torchvision.
+    The box is cut out of the picture's levels and resized by torch's antialiased bilinear filter: the pixels are those of torchvision's
+    transform on uint8, and on a PIL picture to the bit with Pillow-SIMD; with Pillow some are a level away. `scale`: the box's area over
+    the picture's; `ratio`: width over height. Where ten attempts do not fit, it is the middle, as in torchvision.
     """
 
     size: Size
