@@ -127,7 +127,7 @@ def test_values_are_those_of_the_levels_in_every_format(baked: Path, monkeypatch
     for i in range(len(dataset)):
         box = [int(side[i]) for side in drawn[0]]
         picture = vision.hflip(vision.resized_crop(Image.fromarray(dataset.image(i)), *box, [32, 32]))
-        torch.testing.assert_close(images[i], oracle(picture), atol=2e-6 if SIMD else 1.01 / 255 / min(dataset.std), rtol=0)
+        torch.testing.assert_close(images[i], oracle(picture), atol=2e-6 if SIMD else 2.01 / 255 / min(dataset.std), rtol=0)
 
 
 def test_steps_before_and_after_are_taken_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
