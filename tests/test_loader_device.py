@@ -9,7 +9,7 @@ import pytest
 import torch
 from conftest import bake
 
-from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
+from readers import CenterCrop, Loader, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset
 from readers.device import Staging
 from readers.fill import Fill
 
@@ -41,6 +41,19 @@ def test_a_staged_batch_is_the_same(
         assert batch[0].dtype == dtype
         assert batch[0].is_contiguous(memory_format=memory_format)
         assert all(torch.equal(a, b) for a, b in zip(batch, right, strict=True))
+
+
+@pytest.mark.parametrize("resize", ["center-crop", "short"])
+@pytest.mark.usefixtures("staged")
+def test_levels_and_float16_become_the_same_values(photos: Path, tmp_path: Path, resize: str) -> None:
+    """To the rounding of float16, of values up to 2.64: what was cropped; what was resized, from equal levels, to float32's."""
+    for stored in ("uint8", "float16"):
+        bake(photos, tmp_path / stored, size=(64, 64), dtype=stored, resize=resize)
+    for steps, limit in (([RandomCrop(48), RandomHorizontalFlip()], 1.3e-3), ([CenterCrop(48), RandomResizedCrop(20)], 1.3e-3)):
+        one, other = (Loader(open_dataset(tmp_path / stored, augment=steps), 7, shuffle=True) for stored in ("uint8", "float16"))
+        for (images, labels), (others, known) in zip(one, other, strict=True):
+            assert torch.equal(labels, known)
+            torch.testing.assert_close(images, others, atol=limit, rtol=0)
 
 
 def test_a_staged_batch_goes_over_in_the_smaller_type(photos: Path, tmp_path: Path) -> None:
