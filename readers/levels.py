@@ -22,12 +22,12 @@ class _Affine:
         self._scale, self._shift = scale.float().repeat(width), shift.float().repeat(width)
         self._length = len(self._scale)
 
-    def __call__(self, lines: torch.Tensor) -> None:
-        """In place, on float32 (h, w * C), where w is up to the width."""
+    def __call__(self, lines: torch.Tensor, out: torch.Tensor | None = None) -> None:
+        """On float32 (h, w * C), where w is up to the width: in place, or into other memory."""
         length = lines.shape[1]
         whole = length == self._length  # slicing costs more than looking
         scale, shift = (self._scale, self._shift) if whole else (self._scale[:length], self._shift[:length])
-        torch.addcmul(shift, lines, scale, out=lines)
+        torch.addcmul(shift, lines, scale, out=lines if out is None else out)
 
 
 def _float64(numbers: Sequence[float]) -> torch.Tensor:
@@ -81,7 +81,7 @@ class Conversion:
         self._to_levels = _levels_of(manifest, width, 0.5 * whole) if self._normalized and not same else None
         self._to_values = None if same or whole else _values_of(manifest, values, width)
         self._scratch: torch.Tensor | None = None
-        if not same:  # also for float32: a batch is larger than the cache, and is better written once than read and written again
+        if not same:  # also for float32: a batch is larger than the cache, and better written once
             self._scratch = torch.empty((height, width, channels), dtype=torch.float32, device="cpu")
         self._width = width
         self.plain = same
@@ -102,9 +102,11 @@ class Conversion:
         if self._to_values is not None:
             if self._to_levels is not None:
                 lines.round_()
+            if image.dtype == torch.float32:
+                self._to_values(lines, image.view(len(image), -1))
+                return
             self._to_values(lines)
-        if work is not image:
-            _cast(work, image)
+        _cast(work, image)
 
     @functools.cached_property
     def _black(self) -> torch.Tensor:
@@ -132,8 +134,8 @@ def copy(image: torch.Tensor, pixels: torch.Tensor) -> None:
 
 
 def _cast(work: torch.Tensor, image: torch.Tensor) -> None:
-    if image.dtype in {torch.uint8, torch.float32}:
+    if image.dtype == torch.uint8:
         with np.errstate(invalid="ignore"):  # a damaged row holds anything
-            np.copyto(image.numpy(), work.numpy(), casting="unsafe")  # cuts off; four times as fast as torch's, or memcpy
+            np.copyto(image.numpy(), work.numpy(), casting="unsafe")  # cuts off; four times as fast as torch's
     else:
         image.copy_(work)
