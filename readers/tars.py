@@ -17,6 +17,7 @@ from convert.manifest import Manifest
 from readers.arena import ShardError
 from readers.levels import Conversion
 from readers.samples import Sample
+from readers.strips import copy, planes
 from readers.values import STORED, baked_values
 
 BROKEN = (OSError, EOFError, ValueError, tarfile.TarError)
@@ -88,9 +89,11 @@ def _image(data: bytes, manifest: Manifest | None) -> torch.Tensor:
     stored, shape = _header(data[:start])
     row = torch.frombuffer(bytearray(data), dtype=stored, offset=start).view(shape)  # of bytes that may be written to, or torch warns
     if stored.is_floating_point:
-        return row.permute(2, 0, 1).to(torch.float32, memory_format=torch.contiguous_format, copy=True)
+        image = torch.empty((shape[2], *shape[:2]), dtype=torch.float32, device="cpu")
+        copy(image.permute(1, 2, 0), row)
+        return image
     if manifest is None or STORED[manifest.dtype] != stored:
         raise ValueError(f"levels of {stored} need a mean and std: give like=, a bake of such levels")
     image = torch.empty((1, *shape), dtype=torch.float32, device="cpu")
     Conversion(manifest, baked_values(manifest), image, levels=False)(image[0], row, None)
-    return image[0].permute(2, 0, 1).contiguous()
+    return planes(image[0])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from readers.rows import Index
+from readers.strips import flipped, strip_height, strips
 
 MOST_NUMEL = 1 << 62
 """Numbers that torch can count in one tensor, overlapping ones too."""
@@ -29,16 +30,23 @@ def copy_windows(source: torch.Tensor, starts: Index, line: int, *, flips: Seque
     batch, height, width, channels = out.shape
     span = (height - 1) * line + width * channels
     windows = len(source) - span + 1
-    if source.dtype == out.dtype and not any(flips) and windows * height * width * channels < MOST_NUMEL:
+    whole = strip_height(out[0]) == height
+    if whole and source.dtype == out.dtype and not any(flips) and windows * height * width * channels < MOST_NUMEL:
         # every window that there could be, overlapping: a look at the source, made of nothing
         every = torch.as_strided(source, (windows, height, width * channels), (1, line, 1))
-        torch.index_select(every, 0, torch.from_numpy(starts), out=out.view(batch, height, width * channels))
+        for some, index in strips(out.view(batch, height, width * channels), torch.from_numpy(starts)):
+            torch.index_select(every, 0, index, out=some)
         return
     shape, stride = (height, width, channels), (line, channels, 1)
     group = max(1, FLIPPED_NBYTES // (height * width * channels * source.dtype.itemsize))
     images = out.unbind(0)
     for first in range(0, batch, group):
-        some = slice(first, first + group)
-        pictures = [torch.as_strided(source, shape, stride, start) for start in starts[some].tolist()]
-        pictures = [picture.flip(flip) if flip else picture for picture, flip in zip(pictures, flips[some], strict=True)]
-        torch._foreach_copy_(images[some], pictures)  # a loop of copies, which lets go of Python's lock once
+        last = first + group
+        pictures = [torch.as_strided(source, shape, stride, start) for start in starts[first:last].tolist()]
+        pictures = [flipped(picture, flip) if flip else picture for picture, flip in zip(pictures, flips[first:last], strict=True)]
+        pairs = [images[first:last], pictures] if whole else [_cut(images[first:last]), _cut(pictures)]
+        torch._foreach_copy_(*pairs)  # a loop of copies, which lets go of Python's lock once
+
+
+def _cut(pictures: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return [part for picture in pictures for (part,) in strips(picture)]
