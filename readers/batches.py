@@ -60,6 +60,7 @@ class Batches:
         self._deferred = staging is not None and fill.plain
         self._boxed = staging is not None and fill.boxed
         self._dtype = (fill.levels or dtype) if staging is None else staging.type_for(fill.plain)
+        self._wanted = memory_format
         self._format = memory_format if staging is None else torch.channels_last
         self._size = fill.rows.manifest.shape if self._boxed else fill.size
         self._nbytes = batch * int(np.prod(self._size)) * self._dtype.itemsize
@@ -83,7 +84,8 @@ class Batches:
         columns = self.fill.columns(batch.places, batch.index)
 
         def finish(images: torch.Tensor) -> torch.Tensor:
-            return self.fill.finish(images, epoch=batch.epoch, positions=batch.positions)
+            made = self.fill.finish(images, epoch=batch.epoch, positions=batch.positions)
+            return made.contiguous(memory_format=self._wanted) if made.ndim == 4 else made
 
         if self.staging is None:
             return Sent([finish(batch.images), *columns], None)

@@ -88,7 +88,7 @@ class Loader:
         self._threads, self._prefetch = thread_count(threads, local_ranks(world)), prefetch
         fill, self._selection = Fill(dataset, seed), Selection(dataset, indices)
         manifest, count, stored = fill.rows.manifest, self._selection.count, self._selection.stored
-        staging = staging_for(device, fill, dtype=dtype, memory_format=memory_format)
+        staging = staging_for(device, fill, dtype=dtype)
         self._batches = Batches(fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, keep=prefetch + 2)
         drawn = checked_weights(weights, self._selection.labels, count)
         self._order = Order(kind, count, seed=seed, row_nbytes=manifest.row_nbytes, stored=stored, weights=drawn)

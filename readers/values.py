@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,10 +22,15 @@ class Values(NamedTuple):
     std: tuple[float, ...]
 
     def tensors(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and std (C, 1, 1) on the device of a tensor, in its type, float32 at least."""
-        dtype = torch.promote_types(like.dtype, torch.float32)
-        mean, std = (torch.tensor(numbers, dtype=dtype, device=like.device).reshape(-1, 1, 1) for numbers in self)
-        return mean, std
+        """Mean and std (C, 1, 1) on the device of a tensor, in its type, float32 at least; not to be changed."""
+        return _tensors(self, torch.promote_types(like.dtype, torch.float32), like.device)
+
+
+@functools.cache  # a GPU gets them once: whoever sends them waits for all that its stream has to do
+def _tensors(values: Values, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    with torch.inference_mode(False):  # they are used outside of it, too
+        mean, std = (torch.tensor(numbers, dtype=dtype, device=device).reshape(-1, 1, 1) for numbers in values)
+    return mean, std
 
 
 def baked_values(manifest: Manifest) -> Values:

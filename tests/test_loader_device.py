@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from conftest import bake
+from processes import wait_for
 
+from convert.errors import PrebakeError
 from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
 from readers.device import Staging
 from readers.fill import Fill
@@ -47,9 +50,40 @@ def test_a_staged_batch_goes_over_in_the_smaller_type(photos: Path, tmp_path: Pa
     for stored, right in {"uint8": torch.uint8, "float16": torch.float16, "float32": torch.float32}.items():
         bake(photos, tmp_path / stored, size=(16, 16), dtype=stored)
         fill = Fill(open_dataset(tmp_path / stored), 0)
-        staging = Staging(CPU, fill, dtype=torch.float32, memory_format=torch.channels_last)
+        staging = Staging(CPU, fill, dtype=torch.float32)
         assert staging.type_for(plain=True) == right
         assert staging.type_for(plain=False) == torch.float32
+
+
+@pytest.mark.usefixtures("staged")
+def test_a_lost_row_is_told_at_its_batch(baked: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(baked, tmp_path / "copy")
+    dataset = open_dataset(copy)
+    first = dataset.manifest.shards[0].count
+    sorted(copy.glob("shard-*"))[1].unlink()
+    loader = Loader(dataset, first, prefetch=2)
+    iterator = iter(loader)
+    iterator._begin_some()  # noqa: SLF001
+    wait_for(lambda: all(batch.filled for batch in iterator._waiting))  # noqa: SLF001
+    assert len(next(iterator)[0]) == first
+    assert loader.state_dict()["samples"] == first
+    with pytest.raises(PrebakeError, match=f"index {first}"):
+        next(iterator)
+
+
+@pytest.mark.parametrize("memory_format", [torch.channels_last, torch.contiguous_format])
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_what_a_function_returns_comes_in_the_memory_format(
+    baked: Path, request: pytest.FixtureRequest, *, device: str | None, memory_format: torch.memory_format
+) -> None:
+    if device:
+        request.getfixturevalue("staged")
+    how: Any = {"memory_format": memory_format}
+    smaller, _ = next(iter(Loader(open_dataset(baked, augment=[lambda images: images[:, :, ::2]]), 4, **how)))
+    assert smaller.shape == (4, 3, 32, 64)
+    assert smaller.is_contiguous(memory_format=memory_format)
+    features, _ = next(iter(Loader(open_dataset(baked, augment=[lambda images: images.mean((2, 3))]), 4, **how)))
+    assert features.shape == (4, 3)
 
 
 @pytest.mark.gpu
