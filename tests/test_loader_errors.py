@@ -75,6 +75,7 @@ def test_a_shard_that_changes_between_epochs_is_seen(baked: Path, tmp_path: Path
 
 def test_a_function_that_stops_iteration_does_not_end_the_epoch(baked: Path) -> None:
     def stop(images: torch.Tensor) -> torch.Tensor:
+        del images
         raise StopIteration
 
     with pytest.raises(RuntimeError, match="StopIteration"):
