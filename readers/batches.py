@@ -96,6 +96,7 @@ class Batches:
         tensors = sent.tensors if self.staging is None else self.staging.receive(sent)
         return tuple(tensors) if len(tensors) > 1 else tensors[0]
 
+    @torch.inference_mode(False)  # what is made in that mode could not be filled in the threads, which are not in it
     def _images(self, count: int) -> torch.Tensor:
         """Room for so many pictures (B, C, h, w), in their memory format."""
         height, width, channels = self._size

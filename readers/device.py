@@ -52,8 +52,10 @@ class Staging:
         if self._stream is not None and self._functions:  # they may use what the caller's stream has still to make
             self._stream.wait_stream(torch.cuda.current_stream(self._device))
         with self._beside():
-            made = finish(self._made(self._over(images), later))
-            sent = [made, *(self._over(self._pinned(column)) for column in columns)]
+            with torch.inference_mode(False):  # the batch may be handed out after the caller has left it
+                made = self._made(self._over(images), later)
+                over = [self._over(self._pinned(column)) for column in columns]
+            sent = [finish(made), *over]
             event = None
             if self._stream is not None:
                 event = torch.cuda.Event()  # type: ignore[no-untyped-call]

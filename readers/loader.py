@@ -21,6 +21,7 @@ from readers.ranks import Share, find_ranks, local_ranks
 from readers.selection import Selection
 from readers.state import Identity, check_count, contents_of
 from readers.threads import thread_count
+from readers.values import check_floating
 
 
 class Loader:
@@ -78,8 +79,6 @@ class Loader:
         for name, value in {"batch_size": batch_size, "prefetch": prefetch}.items():
             check_count(name, value, 1)
         check_count("seed", seed, 0)
-        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-            raise PrebakeError(f'dtype={dtype!r}: values need one of torch\'s floating types; for whole levels, open with pixels="uint8"')
         if memory_format not in {torch.channels_last, torch.contiguous_format}:
             raise PrebakeError(f"memory_format={memory_format!r}: choose torch.channels_last or torch.contiguous_format")
         if weights is not None and order is not None and order != "shuffle":
@@ -87,6 +86,7 @@ class Loader:
         rank, world = find_ranks(rank, world_size)
         self._threads, self._prefetch = thread_count(threads, local_ranks(world)), prefetch
         fill, self._selection = Fill(dataset, seed), Selection(dataset, indices)
+        check_floating(dtype, fill.rows.manifest, levels=fill.levels is not None)
         manifest, count, stored = fill.rows.manifest, self._selection.count, self._selection.stored
         staging = staging_for(device, fill, dtype=dtype)
         self._batches = Batches(fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, keep=prefetch + 2)

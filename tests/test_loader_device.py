@@ -12,7 +12,7 @@ from conftest import bake
 from processes import wait_for
 
 from convert.errors import PrebakeError
-from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
+from readers import InPixels, Loader, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
 from readers.device import Staging
 from readers.fill import Fill
 
@@ -69,6 +69,23 @@ def test_a_lost_row_is_told_at_its_batch(baked: Path, tmp_path: Path) -> None:
     assert loader.state_dict()["samples"] == first
     with pytest.raises(PrebakeError, match=f"index {first}"):
         next(iterator)
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_inference_mode_may_begin_and_end_anywhere(baked: Path, request: pytest.FixtureRequest, *, device: str | None) -> None:
+    if device:
+        request.getfixturevalue("staged")
+    loader = Loader(open_dataset(baked, augment=[*STEPS, InPixels(torch.clone)], mean=(0.5,) * 3), 7, shuffle=True, prefetch=2)
+    expected = batches(loader)
+    loader.set_epoch(0)
+    iterator = iter(loader)
+    found = [next(iterator)]
+    with torch.inference_mode():
+        found += [next(iterator), next(iterator)]
+    found += iterator
+    assert all(torch.equal(a, b) for some, right in zip(found, expected, strict=True) for a, b in zip(some, right, strict=True))
+    weight = torch.ones((), requires_grad=True)
+    (found[-1][0] * weight).sum().backward()
 
 
 @pytest.mark.parametrize("memory_format", [torch.channels_last, torch.contiguous_format])
