@@ -109,6 +109,8 @@ class Loader:
         progress, self._next = self._next, Progress(self._next.epoch + 1)
         share = self._share.since(progress.samples)
         self._current = progress
+        if not share.steps:  # with drop_last, in larger batches than before: what is left fills none
+            progress.epoch, progress.samples = progress.epoch + 1, 0
         epoch = Epoch(
             self._batches, self._order, self._selection, share=share, progress=progress, threads=self._threads, prefetch=self._prefetch
         )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from conftest import bake
+from made import made, noise
 from processes import wait_for
 
 from convert.errors import PrebakeError
@@ -132,3 +133,27 @@ def test_a_gpu_that_lags_behind_gets_the_right_batches(photos: Path, tmp_path: P
             busy = (busy @ busy).clamp_(-1, 1)  # the batch is used long after the next ones were sent
         sums.append(images.double().sum())
     assert torch.allclose(torch.stack(sums).cpu(), torch.stack(right), rtol=1e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_gpu_gets_16_bit_levels(tmp_path: Path) -> None:
+    folder = made(tmp_path, noise(1, 12, 40, 32, 1, dtype="uint16"), "uint16")
+    dataset = open_dataset(folder, augment=[RandomHorizontalFlip(), RandomVerticalFlip()], pixels="uint8")
+    for (images, _), (there, _) in zip(Loader(dataset, 5), Loader(dataset, 5, device="cuda"), strict=True):
+        assert there.dtype == torch.uint16
+        assert there.cpu().numpy().tobytes() == images.numpy().tobytes()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_function_on_a_gpu_sees_what_the_callers_stream_made(baked: Path) -> None:
+    added = torch.full((3, 64, 64), 0.5, device="cuda")
+    right = [images + 2.5 for images, _ in Loader(open_dataset(baked), 4)]
+    busy = torch.randn(4096, 4096, device="cuda")
+    for _ in range(20):
+        busy = (busy @ busy).clamp_(-1, 1)
+    added.add_(2 + 0 * busy[0, 0])  # long after the first batch could be sent
+    dataset = open_dataset(baked, augment=[lambda images: images + added])
+    for (images, _), expected in zip(Loader(dataset, 4, device="cuda"), right, strict=True):
+        assert torch.allclose(images.cpu(), expected)
