@@ -26,7 +26,7 @@ from benching import pngs
 from benching.bench import measure
 from benching.page import page
 from benching.settings import Settings
-from benching.table import table
+from benching.sections import table
 
 KINDS = ("loader_only", "training", "cold")
 SETTINGS = Settings(
