@@ -43,6 +43,16 @@ def _kind(told: dict[str, Any], kind: str, title: str) -> Section:
     return Section(title, ["", "epoch s", "+-%", "pict./s", "faster", *MORE[kind]], rows)
 
 
+def _waits(told: dict[str, Any]) -> Section:
+    """How long the model waits for data."""
+    rows = []
+    for row in told["rows"]:
+        if one := row["training"]:
+            waits = [number(one["wait_ms"][name]) for name in ("median", "p95", "max")]
+            rows.append([short(row["name"]), f"{100 * one['shares']['waiting']:.0f} %", *waits])
+    return Section("waiting for data in training: share of the time, and ms per step", ["", "waits", "median", "p95", "max"], rows)
+
+
 def _gpu(told: dict[str, Any]) -> Section:
     """What the GPU says of itself, as far as it does: all of it busy, and what torch took of its memory."""
     rows = []
@@ -55,7 +65,7 @@ def _gpu(told: dict[str, Any]) -> Section:
 
 MORE = {
     "loader_only": ["1st ms", "MB", "CPU/k"],
-    "training": ["bound", "waits", "p50 ms", "p95", "max"],
+    "training": ["bound"],
     "cold": ["1st ms", "MB/s", "resident"],
 }
 """Further columns."""
@@ -65,9 +75,7 @@ def _more(one: dict[str, Any], kind: str) -> list[str]:
     if kind == "loader_only":
         return [number(1e3 * one["first_batch_s"]), number(one["memory"] / 1e6), number(one["cpu_s_per_1000"])]
     if kind == "training":
-        wait = one["wait_ms"]
-        shares = [f"{100 * one['of_bound']:.0f} %", f"{100 * one['shares']['waiting']:.0f} %"]
-        return [*shares, *(number(wait[name]) for name in ("median", "p95", "max"))]
+        return [f"{100 * one['of_bound']:.0f} %"]
     state = f"{100 * one['resident_before']:.0f} %" + (" WARM" if one["stayed_warm"] else "")
     return [number(1e3 * one["first_batch_s"]), number(one["disk_mb_per_s"]), state]
 
@@ -99,7 +107,7 @@ def sections(told: dict[str, Any]) -> list[Section]:
     if told["bound"]:
         where = f"training {asked['model']} on {asked['device']}, {told['precision']}, warm page cache"
         bound = f"upper bound, one cached batch: {told['bound']['pictures_per_s']:,.0f} pictures/s"
-        found += [_kind(told, "training", f"{where}; {bound}"), _gpu(told)]
+        found += [_kind(told, "training", f"{where}; {bound}"), _waits(told), _gpu(told)]
     if told["rows"][0]["cold"]:
         found.append(_kind(told, "cold", "cold: one pass, pages dropped, from opening on, workers' start included"))
     return [one for one in found if one.rows]

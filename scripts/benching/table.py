@@ -27,8 +27,8 @@ def number(value: float | None) -> str:
 
 
 def spread(low: float, high: float, median: float) -> str:
-    """Half of the range of all rounds, in percent of their median."""
-    return f"{50 * (high - low) / median:.0f}"
+    """Half of the range of all rounds, in percent of their median; nothing of a single round."""
+    return "-" if low == high else f"{50 * (high - low) / median:.0f}"
 
 
 def aligned(section: Section) -> list[str]:
