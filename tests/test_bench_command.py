@@ -38,6 +38,7 @@ def bench(*args: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["--data", ".", "--sweep", "num_workers=0", "--sweep-budget", "long"], "--sweep-budget long: write 90s", 2),
         (["photos"], "write --data photos", 2),
         (["--diagnose", "absent:make"], "give module:function", 2),
+        (["--data", ".", "--batch-size", "100000000", "--workers", "0"], "take a smaller --batch-size", 1),
         (["--data", ".", "--json", "absent/out.json"], "no folder that can be written into", 2),
         (["--data", ".", "--sweep", "num_workers=0", "photos"], "--sweep photos: write NAME=", 2),
     ],
@@ -117,20 +118,20 @@ main(sys.argv[3:])
 def test_a_batch_that_does_not_fit_the_memory_is_reported(swept: bool, *, tmp_path: Path) -> None:
     bake(image_folder(tmp_path / "photos", {"a": 4, "b": 4}), tmp_path / "baked", size=(224, 224))
     words = ["--baked", "baked", "--workers", "0", "--epochs", "1", "--model", "none"]
-    words += ["--sweep", "batch_size=4,8192", "num_workers=0"] if swept else ["--loader", "dataloader", "--batch-size", "8192"]
+    words += ["--sweep", "batch_size=4,2048", "num_workers=0"] if swept else ["--loader", "dataloader", "--batch-size", "2048"]
     command = [sys.executable, "-c", LIMITED, str(ROOT), str(ROOT / "scripts"), *words, "--json", "out.json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
     assert "Traceback" not in done.stderr
     if not swept:
         assert done.returncode == 1
-        assert "out of memory with batches of 8192" in done.stderr
+        assert "out of memory with batches of 2048" in done.stderr
         return
     assert done.returncode == 0, done.stderr
     (found,) = json.loads((tmp_path / "out.json").read_text())["sweep"]
     assert [point["value"] for point in found["curves"]["batch_size"]] == [4]
     assert found["best"]["batch_size"] == 4
     (reason,) = found["stopped"]
-    assert reason.startswith("batch_size=8192: ")
+    assert reason.startswith("batch_size=2048: ")
     assert "allocate" in reason
     assert [point["value"] for point in found["curves"]["num_workers"]] == [0]
 

@@ -83,7 +83,7 @@ def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: st
     if settings.augment == "crop" and min(height, width) < settings.crop:
         raise PrebakeError(
             f"{printable(bake.folder)} has rows of {height} x {width}, and crops of {settings.crop} x {settings.crop} are timed: "
-            "give --augment rrc, which resizes, or leave it out"
+            "give --augment rrc, which resizes, or leave that bake out"
         )
     whole = settings.augment == "crop" and (height, width) == (settings.crop, settings.crop)
     cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)

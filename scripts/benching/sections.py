@@ -7,7 +7,7 @@ from typing import Any
 from benching.table import Section, number, plain, spread
 from convert.report import human
 
-SHORT = {"float16": "f16", "float32": "f32", "uint8": "u8"}
+SHORT = {"float16": "f16", "float32": "f32", "uint8": "u8", "uint16": "u16"}
 
 
 def short(name: str) -> str:
