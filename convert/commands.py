@@ -55,7 +55,7 @@ def _resolved(request: Request, overwrite: bool) -> tuple[Plan, Source]:
     if request.left_open:
         out = request.out
         if out is None or already.finished(out, plan, overwrite, request.left_open) is None:
-            _check_room(plan, out)
+            _check_room(plan, out, compare(plan, GLANCE).choices[0].row)
         plan = settle(request, plan)
     return plan, source
 

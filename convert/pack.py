@@ -105,7 +105,7 @@ def pack(out: Path, number: int) -> Packed:
     except OSError as error:
         if error.errno in FULL:
             raise PrebakeError(
-                f"{printable(out / name)}: disk full; make room, or bake less with --dtype uint8 or a smaller --size"
+                f"{printable(out / name)}: disk full; make room, or bake less with --encoding jpeg, --dtype uint8 or a smaller --size"
             ) from error
         raise
     finally:

@@ -64,6 +64,7 @@ class Batches:
         self._deferred = staging is not None and fill.plain
         self._boxed = staging is not None and fill.boxed and decoding is None
         self._dtype = (fill.levels or dtype) if staging is None else staging.type_for(plain=fill.plain, resized=fill.resized)
+        self._wanted = memory_format
         self._format = memory_format if staging is None else torch.channels_last
         self._size = (*fill.rows.layout.largest, fill.rows.manifest.channels) if self._boxed else fill.size
         self._nbytes = batch * int(np.prod(self._size)) * self._dtype.itemsize
@@ -88,7 +89,8 @@ class Batches:
         columns = self.fill.columns(batch.places, batch.index)
 
         def finish(images: torch.Tensor) -> torch.Tensor:
-            return self.fill.finish(images, epoch=batch.epoch, positions=batch.positions)
+            made = self.fill.finish(images, epoch=batch.epoch, positions=batch.positions)
+            return made.contiguous(memory_format=self._wanted) if made.ndim == 4 else made
 
         if self.staging is None:
             return Sent([finish(batch.images), *columns], None)
@@ -99,6 +101,7 @@ class Batches:
         tensors = sent.tensors if self.staging is None else self.staging.receive(sent)
         return tuple(tensors) if len(tensors) > 1 else tensors[0]
 
+    @torch.inference_mode(False)  # what is made in that mode could not be filled in the threads, which are not in it
     def _images(self, count: int) -> torch.Tensor:
         """Room for so many pictures (B, C, h, w), in their memory format."""
         height, width, channels = self._size

@@ -22,6 +22,7 @@ from readers.ring import recycled
 from readers.rows import Index, Rows
 from readers.samples import Sample, Samples, unbound
 from readers.shm import check_room, sample_nbytes
+from readers.strips import planes
 
 
 class BakedDataset(Contents, Dataset[Any]):
@@ -137,7 +138,7 @@ class BakedDataset(Contents, Dataset[Any]):
         place = self._place([index])
         transform = self._options["transform"]
         picture = to_picture(read_row(self._rows, int(place[0]))) if transform else None
-        image = transform(picture) if transform else self._images(place, _private)[0].contiguous()
+        image = transform(picture) if transform else planes(self._images(place, _private)[0].permute(1, 2, 0))
         values = list(unbound(torch.from_numpy(self._rows.targets(place)))) if self._rows.labelled else []
         if self._options["return_index"]:
             values.append(range(len(self))[index])

@@ -27,9 +27,9 @@ class Sent(NamedTuple):
 class Staging:
     """Sends batches to a device on a stream of its own. On a CPU there are no streams, and everything is done at once."""
 
-    def __init__(self, device: torch.device, fill: Fill, *, dtype: torch.dtype, memory_format: torch.memory_format) -> None:
+    def __init__(self, device: torch.device, fill: Fill, *, dtype: torch.dtype) -> None:
         """For batches of a data set, to become `dtype` there; or whole levels, where those are asked for."""
-        self.device, self._dtype, self._format = device, fill.levels or dtype, memory_format
+        self.device, self._dtype, self._functions = device, fill.levels or dtype, fill.functions
         self._manifest, self._values, self._size = fill.rows.manifest, fill.values, fill.size[:2]
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._affine: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -55,9 +55,13 @@ class Staging:
 
         `images` gives the batch, which may be on the device already.
         """
+        if self._stream is not None and self._functions:  # they may use what the caller's stream has still to make
+            self._stream.wait_stream(torch.cuda.current_stream(self.device))
         with self._beside():
-            made = finish(self._made(self._over(images()), later))
-            sent = [made.contiguous(memory_format=self._format), *(self._over(self._pinned(column)) for column in columns)]
+            with torch.inference_mode(False):  # the batch may be handed out after the caller has left it
+                made = self._made(self._over(images()), later)
+                over = [self._over(self._pinned(column)) for column in columns]
+            sent = [finish(made), *over]
             event = None
             if self._stream is not None:
                 event = torch.cuda.Event()  # type: ignore[no-untyped-call]
@@ -98,7 +102,8 @@ class Staging:
         for axis, chosen in () if later is None else ((2, later.flips[0]), (3, later.flips[1])):
             if chosen.any():
                 where = self._over(self._pinned(torch.from_numpy(chosen.copy()))).view(-1, 1, 1, 1)
-                images = torch.where(where, images.flip(axis), images)
+                bits = images.view(torch.int16) if images.dtype == torch.uint16 else images  # for which torch knows little on a GPU
+                images = torch.where(where, bits.flip(axis), bits).view(images.dtype)
         return images
 
     def _statistics(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -110,9 +115,7 @@ class Staging:
         return self._affine
 
 
-def staging_for(
-    device: torch.device | str | int | None, fill: Fill, *, dtype: torch.dtype, memory_format: torch.memory_format
-) -> Staging | None:
+def staging_for(device: torch.device | str | int | None, fill: Fill, *, dtype: torch.dtype) -> Staging | None:
     """The way to a device, or None for the CPU, where batches are made.
 
     Raises:
@@ -132,4 +135,4 @@ def staging_for(
         raise PrebakeError(f'device="{found}": torch sees no such GPU here')
     if found.index is None:
         found = torch.device("cuda", torch.cuda.current_device())
-    return Staging(found, fill, dtype=dtype, memory_format=memory_format)
+    return Staging(found, fill, dtype=dtype)

@@ -11,7 +11,17 @@ import torch
 
 from convert.errors import PrebakeError
 from readers import keyed
-from readers.augment import Augment, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Uniform, Window
+from readers.augment import (
+    Augment,
+    CenterCrop,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Uniform,
+    Window,
+)
 from readers.buffers import Buffers
 from readers.dataset import BakedDataset
 from readers.render import finish, look, render, render_size
@@ -106,6 +116,11 @@ class Fill:
     def resized(self) -> bool:
         """Whether pictures are resized before they go over: then they are levels."""
         return not self.boxed and any(type(step) is RandomResizedCrop for step in self.steps)
+
+    @property
+    def functions(self) -> bool:
+        """Whether a function of a whole batch is among the steps."""
+        return not all(isinstance(step, Augment | RandomErasing) for step in self.steps)
 
     def columns(self, places: Index, index: Index) -> list[torch.Tensor]:
         """What comes with the images: labels (B,) or values (B, K), and the indices if asked for."""

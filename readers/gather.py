@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from readers.augment import Window
-from readers.levels import Conversion, copy
+from readers.levels import Conversion
 from readers.parts import decode_rows, parts, resized
 from readers.rows import Index, Rows
+from readers.strips import copy, flipped
 from readers.values import STORED, Values, baked_values
 from readers.windows import copy_windows
 
@@ -38,7 +39,7 @@ def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: tor
     at = itertools.repeat(None) if places is None else places.T.tolist()
     for pixels, flip, place, image in zip(pictures, _flips(window), at, out.unbind(0), strict=False):
         if flip:  # under the same name: the copy of the picture before is free by now, and its memory, still in the cache, is used again
-            pixels = pixels.permute(2, 0, 1).flip(flip).permute(1, 2, 0)
+            pixels = flipped(pixels, flip)
         if place is None and convert.plain:
             copy(image, pixels)
         else:
@@ -66,14 +67,13 @@ def _copied(rows: Rows, index: Index, window: Window, out: torch.Tensor) -> bool
     if (starts % item).any():
         return False
     source = rows.arena.view(STORED[rows.manifest.dtype])
-    flips = [tuple(axis - 1 for axis in flip) for flip in _flips(window)]
-    copy_windows(source, starts // item, width * channels, flips=flips, out=out)
+    copy_windows(source, starts // item, width * channels, flips=_flips(window), out=out)
     return True
 
 
 def _flips(window: Window) -> list[tuple[int, ...]]:
-    """The dimensions of (C, h, w) in which each picture is flipped."""
-    kinds = (), (2,), (1,), (1, 2)
+    """The axes of (h, w, C) in which each picture is flipped."""
+    kinds = (), (1,), (0,), (0, 1)
     return [kinds[kind] for kind in (2 * window.flip_rows + window.flip_columns).tolist()]
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from convert.manifest import Manifest
+from readers.strips import copy, strips
 from readers.values import STORED, Values, baked_values
 
 
@@ -59,8 +60,9 @@ class Levels:
         if self._affine is None:
             return np.ascontiguousarray(pixels.numpy())
         copied = self._buffer[: pixels.numel()].view(pixels.shape)
-        copied.copy_(pixels)
-        self._affine(copied.view(len(pixels), -1))
+        for part, some in strips(copied, pixels):
+            part.copy_(some)
+            self._affine(part.view(len(part), -1))
         with np.errstate(invalid="ignore"):  # a damaged row holds anything
             return copied.numpy().astype(np.uint8)  # cuts off: a half was added
 
@@ -91,17 +93,21 @@ class Conversion:
         """Fill a picture of the batch with pixels (h, w, C); with a place (top, left), by less than all of it, and black around."""
         work = image if self._scratch is None else self._scratch
         if place is None:
-            work.copy_(pixels)
+            copy(work, pixels)
         else:
             self._frame(work, pixels, *place)
-        if self.plain:
-            return
+        if not self.plain:
+            for part, made in strips(work, image):
+                self._turn(part, made)
+
+    def _turn(self, work: torch.Tensor, image: torch.Tensor) -> None:
+        """Stored numbers into values, and those into a part of the picture, if they are not there."""
         lines = work.view(len(work), -1)
         if self._to_levels is not None:
             self._to_levels(lines)
         if self._to_values is not None:
             if self._to_levels is not None:
-                lines.round_()
+                np.rint(lines.numpy(), out=lines.numpy())  # torch would use threads for that already in one line
             if image.dtype == torch.float32:
                 self._to_values(lines, image.view(len(image), -1))
                 return
@@ -122,15 +128,7 @@ class Conversion:
         for part in (lines[:top], lines[top + height :], middle[:, : left * channels], middle[:, (left + width) * channels :]):
             if part.numel():
                 part.copy_(self._black[: part.shape[1]])
-        work[top : top + height, left : left + width].copy_(pixels)
-
-
-def copy(image: torch.Tensor, pixels: torch.Tensor) -> None:
-    """Pixels (h, w, C) into a picture, cast to its type."""
-    if image.dtype == pixels.dtype == torch.uint8:
-        np.copyto(image.numpy(), pixels.numpy())  # line by line, half of torch's time
-    else:
-        image.copy_(pixels)
+        copy(work[top : top + height, left : left + width], pixels)
 
 
 def _cast(work: torch.Tensor, image: torch.Tensor) -> None:

@@ -22,6 +22,7 @@ from readers.ranks import Share, find_ranks, local_ranks
 from readers.selection import Selection
 from readers.state import Identity, check_count, contents_of
 from readers.threads import thread_count
+from readers.values import check_floating
 
 
 class Loader:
@@ -81,8 +82,6 @@ class Loader:
         for name, value in {"batch_size": batch_size, "prefetch": prefetch}.items():
             check_count(name, value, 1)
         check_count("seed", seed, 0)
-        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-            raise PrebakeError(f'dtype={dtype!r}: values need one of torch\'s floating types; for whole levels, open with pixels="uint8"')
         if memory_format not in {torch.channels_last, torch.contiguous_format}:
             raise PrebakeError(f"memory_format={memory_format!r}: choose torch.channels_last or torch.contiguous_format")
         if weights is not None and order is not None and order != "shuffle":
@@ -92,8 +91,9 @@ class Loader:
         check_dataset(dataset)
         self._selection = Selection(dataset, indices)
         fill = Fill(dataset, seed, self._selection.stored)
+        check_floating(dtype, fill.rows.manifest, levels=fill.levels is not None)
         manifest, count, stored = fill.rows.manifest, self._selection.count, self._selection.stored
-        staging = staging_for(device, fill, dtype=dtype, memory_format=memory_format)
+        staging = staging_for(device, fill, dtype=dtype)
         decoding = decoding_for(decode, fill, None if staging is None else staging.device)
         self._batches = Batches(
             fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, decoding=decoding, keep=prefetch + 2
@@ -117,6 +117,8 @@ class Loader:
         progress, self._next = self._next, Progress(self._next.epoch + 1)
         share = self._share.since(progress.samples)
         self._current = progress
+        if not share.steps:  # with drop_last, in larger batches than before: what is left fills none
+            progress.epoch, progress.samples = progress.epoch + 1, 0
         epoch = Epoch(
             self._batches, self._order, self._selection, share=share, progress=progress, threads=self._threads, prefetch=self._prefetch
         )

@@ -10,7 +10,7 @@ from convert.errors import PrebakeError
 from convert.manifest import Manifest
 from readers.augment import bind
 from readers.rows import Rows
-from readers.values import STORED, Values, check_statistics
+from readers.values import STORED, Values, check_floating, check_statistics
 
 NAMES = ("augment", "transform", "return_index", "dtype", "mean", "std", "pixels")
 PIXELS = ("normalized", "unit", "uint8")
@@ -50,12 +50,8 @@ def _values(options: dict[str, Any], manifest: Manifest) -> Values:
 
 
 def _type(options: dict[str, Any], manifest: Manifest) -> torch.dtype:
-    dtype = options["dtype"]
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise PrebakeError(f'dtype={dtype!r}: values need one of torch\'s floating types; for whole levels, pixels="uint8"')
+    dtype = check_floating(options["dtype"], manifest, levels=options["pixels"] == "uint8")
     if options["pixels"] != "uint8":
-        if manifest.dtype == "uint16" and torch.finfo(dtype).eps > 1 / 65535:
-            raise PrebakeError(f"dtype={dtype} is too coarse for the 16-bit levels of this bake: use torch.float32")
         return dtype
     if dtype != torch.float32:
         raise PrebakeError(f'pixels="uint8" and dtype={dtype} exclude each other')

@@ -78,7 +78,12 @@ class Rows:
         for file in self.manifest.files:
             if file.name == "samples.csv":
                 self._check_size(file.name, file.bytes)
-        return Table(self.folder / "samples.csv", self.manifest.count)
+        return Table(self.folder / "samples.csv", self.manifest.count, mapped=self.io == "mmap")
+
+    def forget_changed(self) -> None:
+        """Shards that changed since they were opened are looked at anew; one that is gone is an error when a row of it is asked for."""
+        self.arena.forget_changed()
+        self._files.forget()
 
     @property
     def labelled(self) -> bool:

@@ -18,6 +18,7 @@ from readers.arena import ShardError
 from readers.jpeg import decode_file
 from readers.levels import Conversion
 from readers.samples import Sample
+from readers.strips import copy, planes
 from readers.values import STORED, baked_values
 
 BROKEN = (OSError, EOFError, ValueError, tarfile.TarError)
@@ -89,7 +90,9 @@ def _image(data: bytes, manifest: Manifest | None) -> torch.Tensor:
     stored, shape = _header(data[:start])
     row = torch.frombuffer(bytearray(data), dtype=stored, offset=start).view(shape)  # of bytes that may be written to, or torch warns
     if stored.is_floating_point:
-        return row.permute(2, 0, 1).to(torch.float32, memory_format=torch.contiguous_format, copy=True)
+        image = torch.empty((shape[2], *shape[:2]), dtype=torch.float32, device="cpu")
+        copy(image.permute(1, 2, 0), row)
+        return image
     if manifest is None or STORED[manifest.dtype] != stored:
         raise ValueError(f"levels of {stored} need a mean and std: give like=, a bake of such levels")
     return _normalised(row, manifest)
@@ -105,4 +108,4 @@ def _decoded(data: bytes, manifest: Manifest | None) -> torch.Tensor:
 def _normalised(levels: torch.Tensor, manifest: Manifest) -> torch.Tensor:
     image = torch.empty((1, *levels.shape), dtype=torch.float32, device="cpu")
     Conversion(manifest, baked_values(manifest), image, levels=True)(image[0], levels, None)
-    return image[0].permute(2, 0, 1).contiguous()
+    return planes(image[0])

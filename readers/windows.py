@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from readers.layout import Index, Sides
+from readers.strips import flipped, strip_height, strips
 
 MOST_NUMEL = 1 << 62
 """Numbers that torch can count in one tensor, overlapping ones too."""
@@ -28,17 +29,20 @@ def copy_windows(source: torch.Tensor, starts: Index, line: Sides, *, flips: Seq
         out: of any type.
     """
     batch, height, width, channels = out.shape
-    if isinstance(line, int) and source.dtype == out.dtype and not any(flips) and _copied_at_once(source, starts, line, out):
+    whole = strip_height(out[0]) == height
+    plain = isinstance(line, int) and source.dtype == out.dtype and not any(flips)
+    if isinstance(line, int) and whole and plain and _copied_at_once(source, starts, line, out):
         return
     shape, lines = (height, width, channels), np.broadcast_to(line, starts.shape)
     group = max(1, FLIPPED_NBYTES // (height * width * channels * source.dtype.itemsize))
     images = out.unbind(0)
     for first in range(0, batch, group):
-        some = slice(first, first + group)
-        places = zip(starts[some].tolist(), lines[some].tolist(), strict=True)
+        last = first + group
+        places = zip(starts[first:last].tolist(), lines[first:last].tolist(), strict=True)
         pictures = [torch.as_strided(source, shape, (line, channels, 1), start) for start, line in places]
-        pictures = [picture.flip(flip) if flip else picture for picture, flip in zip(pictures, flips[some], strict=True)]
-        torch._foreach_copy_(images[some], pictures)  # a loop of copies, which lets go of Python's lock once
+        pictures = [flipped(picture, flip) if flip else picture for picture, flip in zip(pictures, flips[first:last], strict=True)]
+        pairs = [images[first:last], pictures] if whole else [_cut(images[first:last]), _cut(pictures)]
+        torch._foreach_copy_(*pairs)  # a loop of copies, which lets go of Python's lock once
 
 
 def _copied_at_once(source: torch.Tensor, starts: Index, line: int, out: torch.Tensor) -> bool:
@@ -49,5 +53,10 @@ def _copied_at_once(source: torch.Tensor, starts: Index, line: int, out: torch.T
         return False
     # every window that there could be, overlapping: a look at the source, made of nothing
     every = torch.as_strided(source, (windows, height, width * channels), (1, line, 1))
-    torch.index_select(every, 0, torch.from_numpy(starts), out=out.view(batch, height, width * channels))
+    for some, index in strips(out.view(batch, height, width * channels), torch.from_numpy(starts)):
+        torch.index_select(every, 0, index, out=some)
     return True
+
+
+def _cut(pictures: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return [part for picture in pictures for (part,) in strips(picture)]

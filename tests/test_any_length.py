@@ -83,3 +83,17 @@ def test_hdf5_without_prebake(tmp_path: Path) -> None:
     code = "import h5py, sys; f = h5py.File(sys.argv[1]); print([(len(row), int(row[-1])) for row in f['images']] )"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "shard.h5.partial"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str([(100 * number + 1, number) for number in range(60)])
+
+
+def test_hdf5_values_beside_jpegs(tmp_path: Path) -> None:
+    rows = [np.arange(40 + number, dtype=np.uint8) for number in range(5)]
+    path = tmp_path / "shard.h5.partial"
+    spec = ShardSpec(0, 7, Pixels(8, 8, 3, "uint8", "jpeg"), Target("values", 2))
+    with load_format("hdf5").write_shard(path, spec, {}) as add:
+        for number, row in enumerate(rows):
+            add(Sample("", row, (number, float("nan"))))
+    with h5py.File(path, "r") as file:
+        assert set(file) == {"images", "targets"}
+        assert file["targets"].dtype == np.float32
+        assert np.array_equal(file["targets"][:], [[number, np.nan] for number in range(5)], equal_nan=True)
+        assert all(np.array_equal(found, row) for found, row in zip(file["images"][:], rows, strict=True))

@@ -151,3 +151,16 @@ def test_output_does_not_depend_on_who_made_it(photos: Path, format: str, option
         bakes.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
     assert bakes[0] == bakes[1]
     assert "sizes.npy" in bakes[0]
+
+
+@pytest.mark.parametrize("options", [{"encoding": "jpeg"}, {"resize": "short"}, {"resize": "long", "encoding": "jpeg"}], ids=str)
+def test_a_shard_of_rejects_alone_leaves_no_file(photos: Path, format: str, options: dict[str, Any], tmp_path: Path) -> None:
+    source = tmp_path / "source" / "class"
+    source.mkdir(parents=True)
+    (source / "a.jpg").write_bytes(b"not a picture")
+    (source / "b.jpg").symlink_to(next(path for path in sorted(photos.rglob("*")) if path.is_file()))
+    manifest = bake(tmp_path / "source", tmp_path / "out", format, size=(16, 16), shards=2, order="source", **options)
+    assert [shard.count for shard in manifest.shards] == [0, 1]
+    assert not (tmp_path / "out" / manifest.shards[0].name).exists()
+    assert Stored(tmp_path / "out", manifest).row(0).shape[2] == 3
+    assert len(np.load(tmp_path / "out" / "offsets.npy")) == 1

@@ -86,7 +86,12 @@ def test_the_row_decides_what_its_picture_must_be() -> None:
 
 
 def test_nothing_of_the_source_but_its_pixels_is_coded() -> None:
-    for data in (encoded(ODD, "GIF", comment=b"of somebody"), with_segment(jpeg(photo(1, 200, 90)), b"of somebody", 0xFE)):
+    files = [
+        encoded(ODD, "GIF", comment=b"of somebody"),
+        with_segment(jpeg(photo(1, 200, 90)), b"of somebody", 0xFE),
+        png(ODD, icc_profile=b"of somebody" * 20, exif=UPRIGHT + b"of somebody"),
+    ]
+    for data in files:
         assert b"somebody" not in baked(data)[0].row.tobytes()
 
 

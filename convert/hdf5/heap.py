@@ -27,6 +27,8 @@ OBJECT = struct.Struct("<HH4xQ")
 FRONT = HEADER.size + OBJECT.size
 """Bytes of a collection before its row."""
 REFERENCE = np.dtype([("elements", "<u4"), ("address", "<u8"), ("index", "<u4")])
+VERSION = 8
+"""Where the superblock's version stands."""
 END_OF_FILE = 40
 """Where the superblock says at which address the file ends."""
 
@@ -71,6 +73,8 @@ class Heap:
     def close(self, path: Path) -> None:
         """Write the file's end into its superblock."""
         with path.open("rb+") as file:
+            if file.read(VERSION + 1)[VERSION]:
+                raise AssertionError(f"{path.name} has a superblock of another version than 0")
             file.seek(END_OF_FILE)
             file.write(struct.pack("<Q", self.end))
 

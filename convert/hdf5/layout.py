@@ -59,7 +59,7 @@ def _create(path: Path, spec: ShardSpec, count: int) -> dict[str, int]:
     if spec.pixels.even:  # HDF5 wants references to be filled: with zeros, which are none
         layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     layout.set_obj_track_times(False)
-    with h5py.File(path, "w") as file:
+    with h5py.File(path, "w", libver="earliest") as file:  # what any HDF5 reads, and `convert.hdf5.heap` adds to
         file.attrs["count"] = count
         file.attrs["layout"] = "HWC"
         offsets = {}

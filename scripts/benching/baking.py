@@ -28,6 +28,8 @@ class Baked:
     """Of all its files."""
     seconds: float | None
     """That baking took; None where it was there before."""
+    lead: str = ""
+    """See `Pictures`."""
 
 
 def shard_files(folder: Path) -> list[Path]:
@@ -78,6 +80,8 @@ def bake_all(
                 crew=crew,
             )
             plan, _ = resolve(request)
-            bakes.append(there(out, carry_out(plan, out, crew).seconds))
-    os.sync()  # what is still to be written would be billed to the first row that reads
+            done = there(out, carry_out(plan, out, crew).seconds)
+            done.lead = pictures.lead
+            bakes.append(done)
+            os.sync()  # what is still to be written would be billed to the next bake, or to the first row that reads
     return bakes
