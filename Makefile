@@ -113,7 +113,7 @@ bench: $(DEV)
 	@if [[ -z $$DATA ]]; then \
 		DATA=sample; \
 		[[ -d sample ]] || $(PYTHON) scripts/make_sample.py sample; \
-		exec $(PYTHON) scripts/bench.py --data "$$DATA" --samples 128 --epochs 2 --cold $(value ARGS); \
+		exec $(PYTHON) scripts/bench.py --data "$$DATA" --samples 64 --epochs 2 --cold $(value ARGS); \
 	fi; \
 	exec $(PYTHON) scripts/bench.py --data "$$DATA" $(value ARGS)
 

@@ -14,7 +14,7 @@ from convert.manifest import Keys, Manifest
 from convert.pack import Packed
 from convert.plan import Plan
 from convert.recipe import recipe_like
-from convert.stored import read_offsets
+from convert.stored import Stored
 
 
 def plan_again(folder: Path, manifest: Manifest, source: Path) -> Plan:
@@ -61,7 +61,7 @@ class Again:
             return f"{printable(root / self.plan.keys[item])}: {reason} ({printable(detail)})"
         if (other := self._other_picture(number, packed)) is not None:
             return f"{printable(root / self.plan.keys[other])} is not the picture that was baked"
-        known = None if packed.offsets is None else read_offsets(self.folder, self.manifest, number)
+        known = None if packed.offsets is None else Stored(self.folder, self.manifest).places(number, 0, old.count)[0]
         moved = (new.count, new.bytes, new.first, new.stride) != (old.count, old.bytes, old.first, old.stride)
         if moved or (known is not None and not np.array_equal(packed.offsets, known)):  # type: ignore[arg-type]
             return "it came out otherwise: are h5py, lmdb and NumPy the same versions?"

@@ -21,6 +21,7 @@ from convert.manifest import Keys, Manifest
 from convert.output import APPEND, clear
 from convert.plan import WORK, Plan, shard_count, source_fingerprint
 from convert.request import Request
+from convert.room import expected_row
 from convert.sidefiles import SAMPLES
 from convert.stock import Trust
 
@@ -30,7 +31,9 @@ def request_like(request: Request, old: Manifest) -> Request:
     if request.like is not None:
         return request
     recipe: dict[str, Any] = {name: getattr(old, name) for name in ("resize", "filter", "dtype", "colour", "mean", "std")}
-    recipe |= {"size": old.shape[:2]} | dataclasses.asdict(old.decoding)
+    recipe |= {"size": old.shape[:2] if old.shape else (old.side, old.side), "upscale": old.upscale} | dataclasses.asdict(old.decoding)
+    if old.jpeg is not None:
+        recipe |= {"encoding": old.encoding} | dataclasses.asdict(old.jpeg)
     typed = {name: value for name, value in request.recipe.items() if value not in (None, "auto")}
     names = old.classes if request.labels is not None and request.classes is None and old.target.kind == "class" else None
     return dataclasses.replace(request, recipe=recipe | typed, mean_std=None, names=names)
@@ -89,7 +92,7 @@ def only_new(plan: Plan, old: Manifest, out: Path, request: Request) -> Plan:
     fresh = np.array([item for item, key in enumerate(plan.keys) if key not in known and key not in rejected], np.int64)
     keys = plan.keys.take(fresh)
     stamps = np.asarray(plan.stamps)[fresh]
-    row = plan.recipe.pixels.nbytes
+    row = expected_row(dataclasses.replace(plan, keys=keys), plan.recipe) if len(fresh) else 1
     shards = request.shards or (-(-len(fresh) // max(1, request.shard_size // row)) if request.shard_size else shard_count(len(fresh), row))
     return dataclasses.replace(
         plan,

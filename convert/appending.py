@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from convert import append, grown, report, run
+from convert.compare import compare
 from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.failing import said_as_one_line
 from convert.lock import check_free
@@ -14,7 +15,11 @@ from convert.manifest import read_manifest
 from convert.output import place
 from convert.plan import WORK
 from convert.request import Request, resolve
+from convert.room import check_room
 from convert.stock import Trust
+
+GLANCE = 0.5
+"""Seconds in which some pictures are tried."""
 
 
 def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
@@ -48,8 +53,9 @@ def _append(request: Request, trust: Trust, given: dict[str, Any]) -> None:
         click.echo(append.nothing_new(out, old))
         return
     bench, going_on, there = append.begun(out, plan, trust)
-    click.echo(report.plan_block(plan, source, out))
-    report.check_room(plan, out)
+    compared = compare(plan, GLANCE)
+    click.echo(report.plan_block(plan, source, out, compared))
+    check_room(plan, out, row=compared.choices[0].row)
     if not there:
         run.carry_out(plan, bench, request.crew, preview=False, trust=going_on, say=click.echo)
     new = grown.grow(out, old, plan, whole, preview=given["preview"])

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from convert import __version__, options
 from convert.errors import PrebakeError, printable
 from convert.label_options import LABELS
+from convert.option_types import FOLDER
 from convert.registry import format_names, load_format
 
 
@@ -47,8 +48,8 @@ def _format_command(name: str) -> click.Command:
     """The subcommand of a format: the common options, and its own."""
     format = load_format(name)
 
-    @click.argument("source", metavar="SRC", type=options.FOLDER)
-    @click.argument("out", metavar="OUT", type=options.FOLDER)
+    @click.argument("source", metavar="SRC", type=FOLDER)
+    @click.argument("out", metavar="OUT", type=FOLDER)
     @options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
     def bake(**given: Any) -> None:
         from convert import commands  # `--help` must start at once
@@ -62,8 +63,8 @@ def _format_command(name: str) -> click.Command:
 
 
 @cli.command("plan", short_help="Say what a bake would be, and write nothing.")
-@click.argument("source", metavar="SRC", type=options.FOLDER)
-@click.argument("out", metavar="[OUT]", type=options.FOLDER, required=False)
+@click.argument("source", metavar="SRC", type=FOLDER)
+@click.argument("out", metavar="[OUT]", type=FOLDER, required=False)
 @click.option("--format", default="memmap", show_default=True, help="The format it would be.")
 @options.add([*options.PIXELS, *options.SET, *LABELS, *options.RUN])
 def plan_command(**given: Any) -> None:
@@ -74,7 +75,7 @@ def plan_command(**given: Any) -> None:
 
 
 @cli.command("stats", short_help="Mean and std of the pixels of a folder or of a bake.")
-@click.argument("source", metavar="SRC|BAKED", type=options.FOLDER)
+@click.argument("source", metavar="SRC|BAKED", type=FOLDER)
 @options.add([*options.PIXELS, *options.SET, *LABELS, *options.CREW])
 @click.option("--json", "as_json", is_flag=True, help="For machines: all digits.")
 @click.pass_context
@@ -94,7 +95,7 @@ def stats_command(ctx: click.Context, /, source: Path, as_json: bool, **given: A
 
 
 @cli.command("verify", short_help="Compare a bake with what was written.")
-@click.argument("baked", metavar="BAKED", type=options.FOLDER)
+@click.argument("baked", metavar="BAKED", type=FOLDER)
 @click.option("--deep", is_flag=True, help="Also open every shard, and compare rows, labels and tables.")
 @options.add(options.WORKERS)
 def verify_command(**given: Any) -> None:
@@ -105,8 +106,8 @@ def verify_command(**given: Any) -> None:
 
 
 @cli.command("repair", short_help="Make a bake's bad shards again.")
-@click.argument("baked", metavar="BAKED", type=options.FOLDER)
-@click.option("--source", required=True, metavar="SRC", type=options.FOLDER, help="The folder of pictures that was baked.")
+@click.argument("baked", metavar="BAKED", type=FOLDER)
+@click.option("--source", required=True, metavar="SRC", type=FOLDER, help="The folder of pictures that was baked.")
 @click.option("--allow-version-change", is_flag=True, help="Though another Pillow made the bake; pixels may differ.")
 @options.add(options.WORKERS)
 def repair_command(**given: Any) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from convert import already, machine, output, report, run, stats
+from convert import already, machine, output, report, room, run, stats
 from convert import repair as repairing
 from convert import verify as verifying
 from convert.appending import append_new
 from convert.begun import check_begun
+from convert.compare import compare
 from convert.errors import UsageError, counted, printable
 from convert.label_options import NAMES
 from convert.lock import check_free
@@ -23,7 +24,10 @@ from convert.stock import Trust
 from convert.summary import summary
 from convert.tasks import Crew
 
-RECIPE = ("size", "resize", "filter", "dtype", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
+GLANCE, LOOK = 0.5, 3.0
+"""Seconds in which some pictures are tried, before a bake and by `plan`."""
+PICTURE = ("size", "resize", "upscale", "filter", "mean", "std", "colour", "alpha", "window", "icc", "exact", "max_pixels")
+RECIPE = (*PICTURE, "dtype", "encoding", "quality", "subsampling", "passthrough")
 ASKED = ("like", "classes", "classes_are_folders", "order", "seed", "shard_size", "shards", "mean_std", "dedupe", *NAMES)
 
 
@@ -70,7 +74,7 @@ def _resolved(request: Request, given: dict[str, Any]) -> tuple[Plan, Source]:
             return begun, source
         versions = given["allow_version_change"]
         if out is None or already.finished(out, plan, given["overwrite"], request.left_open, allow_version_change=versions) is None:
-            _check_room(plan, out)
+            _check_room(plan, out, compare(plan, GLANCE).choices[0].row)
         plan = settle(request, plan)
     return plan, source
 
@@ -80,8 +84,8 @@ def _is_begun(plan: Plan, given: dict[str, Any]) -> bool:
     return not given["overwrite"] and check_begun(given["out"], plan, _trust(given)) is not None
 
 
-def _check_room(plan: Plan, out: Path | None) -> None:
-    report.check_room(plan, out or Path(), output.held(out) if out else 0)
+def _check_room(plan: Plan, out: Path | None, row: int | None = None) -> None:
+    room.check_room(plan, out or Path(), output.held(out) if out else 0, row)
 
 
 def bake(name: str, given: dict[str, Any]) -> None:
@@ -95,8 +99,9 @@ def bake(name: str, given: dict[str, Any]) -> None:
     if _already_there(plan, given):
         return
     trust = _trust(given) if _is_begun(plan, given) else None
-    click.echo(report.plan_block(plan, source, out))
-    _check_room(plan, out)
+    compared = compare(plan, GLANCE)
+    click.echo(report.plan_block(plan, source, out, compared))
+    _check_room(plan, out, compared.choices[0].row)
     result = run.carry_out(plan, out, request.crew, preview=given["preview"], trust=trust, say=click.echo)
     if result.note:
         click.echo(result.note, err=True)
@@ -108,13 +113,14 @@ def plan(given: dict[str, Any]) -> None:
     """Say what a bake would be."""
     there, source = _resolved(_request(given["format"], given), given)
     out = given["out"]
-    click.echo(report.plan_block(there, source, out))
+    compared = compare(there, LOOK)
+    click.echo(report.plan_block(there, source, out, compared))
     if out is None:
-        _check_room(there, out)
+        _check_room(there, out, compared.choices[0].row)
     elif not _already_there(there, given):
         if _is_begun(there, given):
             click.echo(f"{printable(out)} holds this bake, unfinished: it would go on")
-        _check_room(there, out)
+        _check_room(there, out, compared.choices[0].row)
 
 
 def figures(source: Path, given: dict[str, Any], flags: list[str]) -> stats.Figures:

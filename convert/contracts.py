@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -28,17 +29,25 @@ class RejectError(Exception):
 
 @dataclass(frozen=True)
 class Pixels:
-    """What every row of a data set holds: `height` x `width` x `channels`, HWC, little-endian `dtype`."""
+    """What every row of a data set holds: HWC, little-endian `dtype`; as they are, or coded."""
 
-    height: int
-    width: int
+    height: int | None
+    """None, as the width, where rows differ in size."""
+    width: int | None
     channels: int
     dtype: str
+    encoding: str = "raw"
+    """raw, or jpeg: a row is a JPEG file."""
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        """(H, W, C)."""
-        return self.height, self.width, self.channels
+    def shape(self) -> tuple[int, int, int] | None:
+        """(H, W, C), or None where rows differ in size."""
+        return None if self.height is None or self.width is None else (self.height, self.width, self.channels)
+
+    @property
+    def even(self) -> bool:
+        """Whether all rows take as many bytes."""
+        return self.shape is not None and self.encoding == "raw"
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -47,8 +56,14 @@ class Pixels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one row."""
-        return self.height * self.width * self.channels * self.numpy.itemsize
+        """Bytes of one row, where all take as many.
+
+        Raises:
+            ValueError: they do not.
+        """
+        if self.shape is None or not self.even:
+            raise ValueError("rows differ in length")
+        return math.prod(self.shape) * self.numpy.itemsize
 
 
 class Sample(NamedTuple):
@@ -56,8 +71,8 @@ class Sample(NamedTuple):
 
     key: str
     """Its path in the source, with '/'."""
-    pixels: Array
-    """(H, W, C), contiguous; the buffer is used again once `add` returns."""
+    row: Array
+    """Pixels (H, W, C), contiguous; or a JPEG file's bytes (n,), uint8. The buffer is used again once `add` returns."""
     target: int | tuple[float, ...] | None
     """Its label, or its values, of which NaN means that one is not known; None where the data set has neither."""
 
@@ -101,10 +116,10 @@ class Format:
     requires: str | None
     """The distribution that must be installed, imported inside the functions only."""
     write_shard: WriteShard
-    locate: Callable[[Path], Offsets]
-    """At which offset in the file each row's stored pixels begin."""
-    footprint: Callable[[int, Options], int]
-    """Bytes that a row of so many bytes takes in a shard, with all that belongs to it."""
+    locate: Callable[[Path, Offsets], Offsets]
+    """At which offset in the file each row's stored bytes begin; the second argument is how many each has."""
+    footprint: Callable[[int, bool, Options], int]
+    """Bytes that a row of so many bytes takes in a shard, with all that belongs to it; the flag says whether all rows take as many."""
     options: tuple[Option, ...] = ()
     targets: Callable[[Path], list[Any]] | None = None
     """What each row's target is, as the shard has it: numbers, or lists of numbers. None for a format whose shards have none."""

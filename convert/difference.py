@@ -18,9 +18,12 @@ def of_plan(plan: Plan) -> Words:
     recipe = plan.recipe
     return {
         "format": plan.format,
-        "size": "x".join(map(str, recipe.size)),
         "resize": recipe.resize,
+        "size": "x".join(map(str, recipe.size)),
+        "upscale": recipe.upscale,
         "filter": recipe.filter,
+        "encoding": recipe.pixels.encoding,
+        "jpeg": recipe.jpeg and dataclasses.asdict(recipe.jpeg),
         "dtype": recipe.dtype,
         "color": recipe.colour,
         "mean": recipe.mean,
@@ -40,9 +43,12 @@ def of_manifest(manifest: Manifest) -> Words:
     """The options of a finished bake."""
     return {
         "format": manifest.format,
-        "size": "x".join(map(str, manifest.shape[:2])),
         "resize": manifest.resize,
+        "size": "x".join(map(str, manifest.shape[:2] if manifest.shape else (manifest.side,) * 2)),
+        "upscale": manifest.upscale,
         "filter": manifest.filter,
+        "encoding": manifest.encoding,
+        "jpeg": manifest.jpeg and dataclasses.asdict(manifest.jpeg),
         "dtype": manifest.dtype,
         "color": manifest.colour,
         "mean": manifest.mean,
@@ -66,7 +72,7 @@ def difference(there: Words, here: Words) -> str:
             continue
         if name == PILLOW:
             return f"it was made with {other_versions(old, new)}"
-        if name == "decoding":
+        if name == "decoding" or (name == "jpeg" and old and new):
             name, old, new = next((inner, old[inner], new[inner]) for inner in old if old[inner] != new[inner])
         verb = "differ" if name in ("options", "classes", "shards") else "differs"
         return f"its {name} {verb}" + (f": {old}, not {new}" if isinstance(old, str | int) else "")

@@ -11,11 +11,10 @@ from importlib import metadata
 from pathlib import Path
 
 from convert import __version__
-from convert.errors import printable
+from convert.errors import human, printable
 from convert.image.pillow import is_simd, pillow_versions
 from convert.machine import cores, memory
 from convert.registry import format_names, load_format
-from convert.report import human
 
 DISTRIBUTIONS = ("numpy", "click", "tqdm", "lmdb", "h5py", "webdataset", "simplejpeg", "torch", "torchvision")
 

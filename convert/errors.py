@@ -1,4 +1,4 @@
-"""The errors that a user sees as one line, and the way names are shown in them."""
+"""The errors that a user sees as one line, and the way names and numbers are shown in them."""
 
 
 class PrebakeError(Exception):
@@ -25,6 +25,15 @@ def counted(count: int, noun: str) -> str:
     """`1 class`, `2 classes`, `1,281,167 pictures`."""
     ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
     return f"{count:,} {noun}{ending}"
+
+
+def human(nbytes: float) -> str:
+    """Bytes in decimal units, as disks are sold: `78.6 MB`."""
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if nbytes < 1000 or unit == "TB":
+            break
+        nbytes /= 1000
+    return f"{nbytes:.0f} {unit}" if unit == "bytes" else f"{nbytes:.1f} {unit}"
 
 
 def printable(name: object) -> str:

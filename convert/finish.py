@@ -37,7 +37,8 @@ def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Fi
         schema=SCHEMA,
         format=plan.format,
         options=plan.options,
-        encoding="raw",
+        encoding=recipe.pixels.encoding,
+        jpeg=recipe.jpeg,
         count=sum(done.shard.count for done in packed),
         shape=recipe.pixels.shape,
         dtype=recipe.dtype,
@@ -48,6 +49,8 @@ def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Fi
         std=recipe.std,
         normalized=recipe.dtype.startswith("float"),
         resize=recipe.resize,
+        side=recipe.size[0] if recipe.pixels.shape is None else None,
+        upscale=recipe.upscale,
         filter=recipe.filter,
         target=plan.target,
         classes=plan.classes,
@@ -64,7 +67,7 @@ def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Fi
     items = np.fromiter((item for done in packed for item in done.items), np.int64)
     targets = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     try:
-        drawn = draw_preview(out, manifest, sidefiles.row_offsets(packed, manifest.row_nbytes), targets)
+        drawn = draw_preview(out, manifest, targets)
     except Exception as error:  # noqa: BLE001 - whatever it is, hours of baking are worth more than a contact sheet
         (out / PREVIEW).unlink(missing_ok=True)
         return Finished(manifest, f"no contact sheet: {type(error).__name__}: {printable(error)}", duplicates)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from convert.difference import both_versions
 from convert.duplicates import DUPLICATES, write_pairs
@@ -27,7 +28,7 @@ from convert.plan import WORK, Plan
 from convert.preview import PREVIEW, draw_preview
 from convert.replace import replaced, sync
 from convert.sidefiles import describe
-from convert.stored import read_offsets
+from convert.stored import Stored
 
 MADE = ("keys.bin", "keys.npy", "samples.csv", "rejects.csv", "offsets.npy", HASHES, DUPLICATES, PREVIEW)
 """Side files that are made here each in its own way; others are arrays with an entry for each row."""
@@ -62,16 +63,15 @@ def grow(out: Path, old: Manifest, plan: Plan, whole: str, *, preview: bool) -> 
     keys.save(after)
     _join(after / "samples.csv", out, bench, old.count)
     _join(after / "rejects.csv", out, bench, None)
-    offsets = np.concatenate([read_offsets(*place) for place in _places(out, bench, old, new)])
     if any(shard.count and shard.stride is None for shard in grown.shards):
-        np.save(after / "offsets.npy", offsets, allow_pickle=False)
+        np.save(after / "offsets.npy", np.concatenate(list(_offsets(out, old, bench, new))), allow_pickle=False)
     labels = np.load(after / "targets.npy", allow_pickle=False) if old.target.kind == "class" else None
     if any(file.name == HASHES for file in old.files):
         hashes = np.concatenate([np.load(folder / HASHES, allow_pickle=False) for folder in (out, bench)])
         np.save(after / HASHES, hashes, allow_pickle=False)
         write_pairs(after / DUPLICATES, Inventory(hashes, keys, plan.classes, labels), plan.other)
     if preview:
-        _draw(out, bench, grown, offsets=offsets, labels=labels)
+        _draw(out, bench, grown, labels)
     files = tuple(describe(path) for path in sorted(after.iterdir()) if path.is_file())
     grown = dataclasses.replace(grown, files=files).sealed()
     with replaced(after / MANIFEST) as file:
@@ -97,9 +97,11 @@ def settle_growth(out: Path) -> Manifest:
     return grown
 
 
-def _places(out: Path, bench: Path, old: Manifest, new: Manifest) -> Iterator[tuple[Path, Manifest, int]]:
+def _offsets(out: Path, old: Manifest, bench: Path, new: Manifest) -> Iterator[npt.NDArray[np.int64]]:
+    """Where the rows of each shard begin."""
     for folder, manifest in ((out, old), (bench, new)):
-        yield from ((folder, manifest, number) for number, shard in enumerate(manifest.shards) if shard.count)
+        stored = Stored(folder, manifest)
+        yield from (stored.places(number, 0, shard.count)[0] for number, shard in enumerate(manifest.shards) if shard.count)
 
 
 def _join(path: Path, out: Path, bench: Path, count: int | None) -> None:
@@ -125,15 +127,17 @@ def _records(file: Any) -> Iterator[str]:
             row = ""
 
 
-def _draw(out: Path, bench: Path, grown: Manifest, *, offsets: np.ndarray[Any, np.dtype[np.int64]], labels: Any) -> None:
+def _draw(out: Path, bench: Path, grown: Manifest, labels: Any) -> None:
     """The contact sheet, of shards that lie in two places."""
     view = out / WORK / "view"
     shutil.rmtree(view, ignore_errors=True)
     view.mkdir()
     try:
+        for name in ("sizes.npy", "lengths.npy", "offsets.npy"):
+            (view / name).symlink_to((out / WORK / NEXT).absolute() / name)
         for shard in grown.shards:
             (view / shard.name).symlink_to((bench if (bench / shard.name).exists() else out).absolute() / shard.name)
-        draw_preview(view, grown, offsets, labels).rename(out / WORK / NEXT / PREVIEW)
+        draw_preview(view, grown, labels).rename(out / WORK / NEXT / PREVIEW)
     except (OSError, ValueError, PrebakeError):  # hours of baking are worth more than a contact sheet
         (out / WORK / NEXT / PREVIEW).unlink(missing_ok=True)
     finally:

@@ -16,7 +16,7 @@ from convert.errors import printable
 from convert.manifest import Manifest, Shard, SideFile
 from convert.progress import Meter
 from convert.registry import load_format
-from convert.stored import read_offsets, read_shard
+from convert.stored import Stored
 
 BLOCK = 1 << 20
 
@@ -72,13 +72,12 @@ def check_file(folder: Path, file: Shard | SideFile, tell: Callable[[float], Non
 def _check_rows(folder: Path, manifest: Manifest, number: int) -> str:
     """What is wrong with what a shard holds."""
     shard, format = manifest.shards[number], load_format(manifest.format)
-    offsets = format.locate(folder / shard.name)
-    if len(offsets) != shard.count:
-        return f"holds {len(offsets):,} rows, its manifest says {shard.count:,}"
-    if not np.array_equal(offsets, read_offsets(folder, manifest, number)):
+    stored = Stored(folder, manifest)
+    known, lengths, _ = stored.places(number, 0, shard.count)
+    if not np.array_equal(format.locate(folder / shard.name, lengths), known):
         return "has its rows elsewhere than its manifest and offsets.npy say"
     if manifest.normalized:
-        for row, values in enumerate(read_shard(folder, manifest, number)):
+        for row, values in enumerate(stored.shard(number)):
             if not np.isfinite(values).all():
                 return f"holds values that are no numbers, in row {row}"
     return _check_targets(folder, manifest, number, format)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from convert.options import FOLDER
+from convert.option_types import FOLDER
 
 
 class Columns(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in newer Clicks only

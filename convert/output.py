@@ -25,7 +25,7 @@ def _ours() -> re.Pattern[str]:
     """The names that a bake's files have, in any format, with what LMDB's library leaves beside them."""
     suffixes = "|".join(re.escape(load_format(name).suffix) for name in format_names())
     shards = rf"shard-\d{{5,}}({suffixes})(-lock|\.\d+(\.layout)?\.partial)?"
-    tables = r"(targets|offsets|sizes|keys|hashes)\.npy|keys\.bin|(samples|rejects|duplicates)\.csv"
+    tables = r"(targets|offsets|lengths|sizes|keys|hashes)\.npy|keys\.bin|(samples|rejects|duplicates)\.csv"
     beside = r"manifest\.json(\.\d+\.partial)?|preview\.png"
     return re.compile(f"{shards}|{tables}|{beside}|{re.escape(WORK)}")
 

@@ -6,6 +6,7 @@ import errno
 import functools
 import hashlib
 import os
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +21,12 @@ from convert.hashes import hash_of
 from convert.image.bake import Bake, Baked
 from convert.image.pillow import pillow_versions
 from convert.manifest import Shard
+from convert.misnamed import misnamed
 from convert.plan import PLAN, WORK, Plan
 from convert.progress import Meter
 from convert.registry import load_format
 from convert.source import read_item
 
-NAMED = {
-    **dict.fromkeys([".jpg", ".jpeg", ".jpe", ".jfif", ".mpo"], "JPEG"),
-    **dict.fromkeys([".tif", ".tiff"], "TIFF"),
-    **dict.fromkeys([".ppm", ".pgm"], "PPM"),
-    **{f".{name.lower()}": name for name in ("PNG", "WEBP", "BMP", "GIF")},
-}
-"""What an extension says."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -52,6 +47,10 @@ class Packed:
     """What was done to the pictures that became rows, before they were resized, and how often."""
     hashes: bytes = b""
     """`convert.hashes` of the files that became rows, end to end, unless nobody looks for duplicates."""
+    lengths: Offsets | None = None
+    """The rows' bytes, unless all have as many."""
+    stored: npt.NDArray[np.int32] | None = None
+    """The rows' own height and width (n, 2), unless all rows have as many bytes."""
 
 
 def load_work(work: Path) -> tuple[Plan, Bake]:
@@ -95,8 +94,9 @@ def pack(out: Path, number: int) -> Packed:
         packed, ends = _write(partial, number, plan, bake)
         packed.shard = Shard(name, 0, 0, "", None, None, len(packed.rejects))
         if packed.items:
-            offsets = _locate(partial, format, plan, ends)
-            first, stride = _regular(offsets)
+            lengths = np.full(len(packed.items), plan.recipe.pixels.nbytes) if packed.lengths is None else packed.lengths
+            offsets = _locate(partial, format, lengths, ends)
+            first, stride = _regular(offsets) if plan.recipe.pixels.even else (None, None)
             with partial.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 os.fsync(file.fileno())
@@ -107,7 +107,7 @@ def pack(out: Path, number: int) -> Packed:
     except OSError as error:
         if error.errno in FULL:
             raise PrebakeError(
-                f"{printable(out / name)}: disk full; make room, or bake less with --dtype uint8 or a smaller --size"
+                f"{printable(out / name)}: disk full; make room, or bake less with --encoding jpeg, --dtype uint8 or a smaller --size"
             ) from error
         raise
     finally:
@@ -122,6 +122,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     ends: list[bytes] = []
     last: Array | None = None
     hashes = bytearray()
+    lengths, stored = array("q"), array("i")  # of a million rows: no object each
     spec = ShardSpec(plan.first + number, plan.capacity(number), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK, number)
     try:
@@ -141,8 +142,10 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     add(Sample(key, last, plan.target_of(item)))
                     packed.items.append(item)
                     packed.seen.update(seen)
-                    packed.seen.update(_misnamed(key, baked.format))
+                    packed.seen.update(misnamed(key, baked.format))
                     packed.sizes.append((baked.height, baked.width))
+                    lengths.append(last.nbytes)
+                    stored.extend(baked.size)
                     hashes += digest
                     if not ends:
                         ends.append(last.tobytes())
@@ -152,24 +155,18 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     finally:
         meter.close()
     packed.hashes = bytes(hashes)
+    if not plan.recipe.pixels.even:
+        packed.lengths, packed.stored = np.array(lengths, np.int64), np.array(stored, np.int32).reshape(-1, 2)
     return packed, ends
 
 
-def _misnamed(key: str, format: str) -> list[str]:
-    """What is counted of a file whose name says something else than its content."""
-    extension = Path(key).suffix
-    named = NAMED.get(extension.lower(), format)
-    return [] if format == named else [f"{format} named {extension}"]
-
-
-def _locate(partial: Path, format: Format, plan: Plan, ends: list[bytes]) -> Offsets:
+def _locate(partial: Path, format: Format, lengths: Offsets, ends: list[bytes]) -> Offsets:
     """Where the rows are, proved on the first and the last."""
-    offsets = format.locate(partial)
-    nbytes = plan.recipe.pixels.nbytes
+    offsets = format.locate(partial, lengths)
     with partial.open("rb") as file:
         for offset, row in zip((offsets[0], offsets[-1]), ends, strict=True):
             file.seek(int(offset))
-            if file.read(nbytes) != row:
+            if file.read(len(row)) != row:
                 raise PrebakeError(f"{printable(partial)}: a row is not where it was located; please report this as a bug")
     return offsets
 

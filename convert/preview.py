@@ -9,21 +9,12 @@ from PIL import Image, ImageDraw, ImageFont
 
 from convert.errors import printable
 from convert.manifest import Manifest
+from convert.stored import Stored
 
 PREVIEW = "preview.png"
 THUMB, GAP, TEXT = 96, 4, 14
 COLUMNS, CLASSES = 8, 24
 PAPER, INK = (255, 255, 255), (40, 40, 40)
-
-
-def _level_row(out: Path, manifest: Manifest, offsets: npt.NDArray[np.int64], index: int) -> npt.NDArray[np.uint8]:
-    """One stored row as levels (H, W, 3)."""
-    starts = np.cumsum([0] + [shard.count for shard in manifest.shards])
-    shard = manifest.shards[int(np.searchsorted(starts, index, side="right")) - 1]
-    with (out / shard.name).open("rb") as file:
-        file.seek(int(offsets[index]))
-        values = np.frombuffer(file.read(manifest.row_nbytes), manifest.row).reshape(manifest.shape)
-    return np.repeat(manifest.to_levels(values), 3 // manifest.shape[2], axis=2)
 
 
 def _groups(manifest: Manifest, targets: npt.NDArray[np.int64] | None) -> list[tuple[str, npt.NDArray[np.int64]]]:
@@ -47,10 +38,21 @@ def _text(draw: ImageDraw.ImageDraw, at: tuple[int, int], text: str) -> None:
         draw.text(at, text.encode("ascii", "backslashreplace").decode(), fill=INK, font=font)
 
 
-def draw_preview(out: Path, manifest: Manifest, offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.int64] | None) -> Path:
-    """Write `preview.png` into the bake and return its path."""
-    groups = _groups(manifest, targets)
-    height, width, _ = manifest.shape
+def _thumb(levels: npt.NDArray[np.uint8], side: tuple[int, int]) -> Image.Image:
+    """A row (H, W, C) that fits into `side` (width, height), on paper."""
+    height, width, channels = levels.shape
+    by = min(side[0] / width, side[1] / height)
+    size = max(1, round(width * by)), max(1, round(height * by))
+    small = Image.fromarray(np.repeat(levels, 3 // channels, axis=2)).resize(size, Image.Resampling.BILINEAR)
+    thumb = Image.new("RGB", side, PAPER)
+    thumb.paste(small, ((side[0] - size[0]) // 2, (side[1] - size[1]) // 2))
+    return thumb
+
+
+def draw_preview(out: Path, manifest: Manifest, targets: npt.NDArray[np.int64] | None) -> Path:
+    """Write `preview.png` into a bake, but for its manifest, and return its path."""
+    groups, stored = _groups(manifest, targets), Stored(out, manifest)
+    height, width = (1, 1) if manifest.shape is None else manifest.shape[:2]
     columns = max(min(COLUMNS, len(rows)) for _, rows in groups)
     side = (max(1, round(THUMB * width / max(height, width))), max(1, round(THUMB * height / max(height, width))))
     lines = [-(-len(rows) // columns) for _, rows in groups]
@@ -61,7 +63,7 @@ def draw_preview(out: Path, manifest: Manifest, offsets: npt.NDArray[np.int64], 
         _text(draw, (GAP, top), title)
         top += TEXT
         for place, index in enumerate(rows.tolist()):
-            thumb = Image.fromarray(_level_row(out, manifest, offsets, index)).resize(side, Image.Resampling.BILINEAR)
+            thumb = _thumb(manifest.to_levels(stored.row(index)), side)
             sheet.paste(thumb, (GAP + place % columns * (side[0] + GAP), top + place // columns * (side[1] + GAP)))
         top += count * (side[1] + GAP)
     total = len(manifest.classes)

@@ -3,63 +3,36 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from convert.contracts import RejectError
-from convert.errors import PrebakeError, counted, printable
-from convert.image.decode import header_size
+from convert.compare import Comparison
+from convert.errors import counted, human, printable
+from convert.estimate import some_sizes
+from convert.image.bake import Recipe
 from convert.image.resize import kept_share
 from convert.machine import free_disk, memory
 from convert.manifest import Decoding
 from convert.plan import Plan
-from convert.preview import CLASSES, COLUMNS
-from convert.registry import load_format
-from convert.source import Source, read_item
+from convert.room import shard_bytes
+from convert.source import Source
 
-LOOK = 200
-"""Pictures whose headers are read to say what a crop drops."""
-SHARD = 16 << 10
-"""Bytes of a shard without its rows."""
-THUMB = 24 << 10
-"""Bytes of a picture on the contact sheet."""
-BESIDE = 256
-"""Bytes of a row in the tables: keys, labels, samples.csv."""
-ALTERNATIVES = [(dtype, share) for share in (1, 0.875, 0.75, 0.5, 0.25) for dtype in ("float32", "float16", "uint8")]
+MANY = 20
+"""Lines of the comparison, at most."""
 
 
-def human(nbytes: float) -> str:
-    """Bytes in decimal units, as disks are sold: `78.6 MB`."""
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if nbytes < 1000 or unit == "TB":
-            break
-        nbytes /= 1000
-    return f"{nbytes:.0f} {unit}" if unit == "bytes" else f"{nbytes:.1f} {unit}"
-
-
-def _needed(plan: Plan, row: int) -> int:
-    """Bytes on disk for rows of so many bytes: shards and all that lies beside them."""
-    count = len(plan.keys)
-    carried = sum(len(cell) for cells in plan.columns.values() for cell in cells)
-    return (
-        carried
-        + count * (load_format(plan.format).footprint(row, plan.options) + BESIDE)
-        + plan.shards * SHARD
-        + min(count, COLUMNS * CLASSES) * THUMB
-    )
-
-
-def _dropped(plan: Plan) -> tuple[float, int]:
-    """The mean share of a picture's area that is not stored, and how many pictures were looked at."""
-    kept = []
-    for item in np.unique(np.linspace(0, len(plan.keys) - 1, LOOK).astype(int)):
-        try:
-            height, width = header_size(read_item(Path(plan.root), plan.keys[int(item)]))
-        except RejectError:
-            continue
-        kept.append(kept_share(height, width, plan.recipe.size, plan.recipe.resize))
-    return (1 - float(np.mean(kept)) if kept else 0.0), len(kept)
+def _area(plan: Plan) -> list[tuple[str, str]]:
+    """How much of a picture's area is not stored, on average."""
+    if plan.recipe.pixels.shape is None:
+        return [("area", "all of it is kept")]
+    sizes = some_sizes(plan.root, plan.keys)
+    kept = [kept_share(*size, plan.recipe.size, plan.recipe.resize) for size in sizes]
+    dropped = 1 - float(np.mean(kept)) if kept else 0.0
+    looked = f" ({len(kept)} looked at)" if len(kept) < len(plan.keys) else ""
+    line = ("area", f"{plan.recipe.resize} drops {dropped:.0%} of the area on average{looked}")
+    return [line, ("", "--resize pad keeps all, and so do short and long")] if dropped >= 0.005 else [line]
 
 
 def _counts(plan: Plan) -> str:
@@ -89,48 +62,53 @@ def _chosen(plan: Plan) -> str:
     return ", ".join(word for word, said in words.items() if said)
 
 
-def plan_block(plan: Plan, source: Source, out: Path | None) -> str:
+def _rows(recipe: Recipe) -> str:
+    height, width = recipe.size
+    size = f"{height}x{width} (height x width)" if recipe.pixels.shape else f"{recipe.resize} side {height}, shape kept"
+    words = [size, recipe.dtype, *([recipe.resize] if recipe.pixels.shape else []), recipe.filter]
+    if recipe.jpeg is not None:
+        colours = f" {recipe.jpeg.subsampling}" if recipe.pixels.channels == 3 else ""
+        words[1] = f"lossy JPEG{colours} of quality {recipe.jpeg.quality}"
+    return ", ".join(words)
+
+
+def _instead(plan: Plan, compared: Comparison, free: int, ram: int) -> Iterator[str]:
+    """A line for each choice."""
+    yield f"{'':<24}{'bytes':>9}  disk  RAM  pictures/s"
+    for choice in compared.choices:
+        need = shard_bytes(plan, choice.recipe, choice.row)
+        fits = ["yes" if need < room else "no" for room in (free, 0.8 * ram)]
+        rate = "unknown" if choice.rate is None else f"{choice.rate:,.0f}"
+        yield f"{_kind(choice.recipe):<24}{human(need):>9}  {fits[0]:<4}  {fits[1]:<3}  {rate:>10}"
+    yield "pictures/s: a core copies raw rows, or decodes JPEGs; to crop, to flip and to"
+    yield f"read the disk is not in it ({counted(compared.looked, 'picture')} tried, {compared.seconds:.1f} s)"
+
+
+def _kind(recipe: Recipe) -> str:
+    """`float16 256x256`, `JPEG 90 short 384`."""
+    size = "x".join(map(str, recipe.size)) if recipe.pixels.shape else f"{recipe.resize} {recipe.size[0]}"
+    return f"{recipe.dtype if recipe.jpeg is None else f'JPEG {recipe.jpeg.quality}'} {size}"
+
+
+def plan_block(plan: Plan, source: Source, out: Path | None, compared: Comparison) -> str:
     """The block that is shown before the first byte is written."""
     recipe = plan.recipe
-    height, width = recipe.size
     free, ram = free_disk(out or Path()), memory()
-    need = len(plan.keys) * load_format(plan.format).footprint(recipe.pixels.nbytes, plan.options)
-    dropped, looked = _dropped(plan)
-    crop = f"{recipe.resize} drops {dropped:.0%} of the area on average" + (f" ({looked} looked at)" if looked < len(plan.keys) else "")
+    need = shard_bytes(plan, recipe, compared.choices[0].row)
     labels = textwrap.wrap(source.labelled, 68)
     ignored = [f"{what}: {count:,}" for what, count in sorted(source.ignored.items())]
     lines = [
         ("pictures", f"{len(plan.keys):,} in {_counts(plan)}"),
         *zip(["labels", *[""] * len(labels)], labels, strict=False),
         *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
-        ("rows", f"{height}x{width} (height x width), {recipe.dtype}, {recipe.resize}, {recipe.filter}"),
+        ("rows", _rows(recipe)),
         *([("", chosen)] if (chosen := _chosen(plan)) else []),
         ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
-        ("area", crop),
-        *([("", "--resize pad keeps all")] if dropped >= 0.005 else []),
+        *_area(plan),
+        *zip(["instead", *[""] * MANY], _instead(plan, compared, free, ram), strict=False),
         *plan.notes,
         ("decoder", f"{plan.pillow['variant']} {plan.pillow['pillow']}, libjpeg {plan.pillow['libjpeg']}"),
     ]
     where = f" -> {printable(out)}" if out else ""
     return "\n".join([f"{printable(source.root)}{where}", *(f"  {name:<10}{text}" for name, text in lines)])
-
-
-def check_room(plan: Plan, out: Path, freed: int = 0) -> None:
-    """Look whether the disk has room, counting bytes that the bake will free.
-
-    Raises:
-        PrebakeError: it has not; lists what would fit.
-    """
-    free, need = free_disk(out) + freed, _needed(plan, plan.recipe.pixels.nbytes)
-    if need <= free:
-        return
-    height, width = plan.recipe.size
-    fits = []
-    for dtype, share in ALTERNATIVES:
-        size = max(1, int(height * share)), max(1, int(width * share))
-        nbytes = _needed(plan, size[0] * size[1] * len(plan.recipe.mean) * np.dtype(dtype).itemsize)
-        if nbytes <= free:
-            fits.append(f"  --dtype {dtype} --size {size[0]}x{size[1]}  {human(nbytes)}")
-    what = "\n".join(["What fits:", *fits[:6]]) if fits else "Nothing that is worth baking fits there: choose an OUT on another disk."
-    raise PrebakeError(f"{printable(out)}: disk has {human(free)} free, and this bake needs {human(need)}. {what}")

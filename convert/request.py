@@ -11,6 +11,7 @@ from convert.auto import settle_mean_std, settle_window
 from convert.boxes import check_boxes, check_table
 from convert.class_list import check_folder_names, check_kind, read_class_file
 from convert.errors import UsageError, printable
+from convert.estimate import mean_pixels, row_bytes, some_sizes
 from convert.guard import check_folders
 from convert.hashes import read_inventory
 from convert.image.bake import Recipe
@@ -93,7 +94,8 @@ def resolve(request: Request) -> tuple[Plan, Source]:
         check_kept(request.out, used)
     source, labelled = _labelled(request, names)
     count = len(source.keys)
-    row = recipe.pixels.nbytes
+    sizes = some_sizes(str(source.root), source.keys) if recipe.pixels.shape is None else []
+    row = row_bytes(recipe, mean_pixels(recipe, sizes))
     shards = request.shards or (-(-count // max(1, request.shard_size // row)) if request.shard_size else shard_count(count, row))
     plan = make_plan(
         source,

@@ -1,4 +1,4 @@
-"""Writes what lies beside the shards: labels, offsets, keys and the two CSV tables."""
+"""Writes what lies beside the shards: labels, where rows are and how large, keys and the two CSV tables."""
 
 import csv
 import hashlib
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+import numpy.typing as npt
 
-from convert.image.resize import place
 from convert.manifest import SideFile
 from convert.pack import Packed
 from convert.plan import Plan
@@ -25,7 +25,7 @@ def describe(path: Path) -> SideFile:
         return SideFile(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def row_offsets(packed: Sequence[Packed], row: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def row_offsets(packed: Sequence[Packed]) -> npt.NDArray[np.int64]:
     """Where each row of the data set begins in its shard's file."""
     parts = [np.empty(0, np.int64)]
     for done in packed:
@@ -33,7 +33,7 @@ def row_offsets(packed: Sequence[Packed], row: int) -> np.ndarray[Any, np.dtype[
         if done.offsets is not None:
             parts.append(done.offsets)
         elif first is not None and stride is not None:
-            parts.append(first + np.arange(done.shard.count, dtype=np.int64) * (stride or row))
+            parts.append(first + np.arange(done.shard.count, dtype=np.int64) * stride)
     return np.concatenate(parts)
 
 
@@ -45,13 +45,25 @@ def write_side_files(out: Path, plan: Plan, packed: Sequence[Packed]) -> list[Si
     if plan.targets is not None:
         np.save(out / "targets.npy", plan.targets[items], allow_pickle=False)
         names.append("targets.npy")
-    if any(done.offsets is not None for done in packed):
-        np.save(out / "offsets.npy", row_offsets(packed, plan.recipe.pixels.nbytes), allow_pickle=False)
-        names.append("offsets.npy")
+    for name, array in _places(plan, packed).items():
+        np.save(out / name, array, allow_pickle=False)
+        names.append(name)
     write_csv(out / "samples.csv", [*SAMPLES, *_carried(plan)], _samples(plan, packed))
     rejects = ((plan.keys[item], reason, detail) for done in packed for item, reason, detail in done.rejects)
     write_csv(out / "rejects.csv", REJECTS, rejects)
     return [describe(out / name) for name in sorted(names)]
+
+
+def _places(plan: Plan, packed: Sequence[Packed]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays that say where rows begin, how many bytes and how many pixels each has: as many as it takes to know."""
+    pixels, found = plan.recipe.pixels, dict[str, npt.NDArray[Any]]()
+    if any(done.offsets is not None for done in packed):
+        found["offsets.npy"] = row_offsets(packed)
+    if pixels.encoding != "raw":
+        found["lengths.npy"] = np.concatenate([done.lengths for done in packed if done.lengths is not None])
+    if pixels.shape is None:
+        found["sizes.npy"] = np.concatenate([done.stored for done in packed if done.stored is not None])
+    return found
 
 
 class _UnixLines:
@@ -91,7 +103,7 @@ def _samples(plan: Plan, packed: Sequence[Packed]) -> Iterator[tuple[object, ...
         for row, (item, (height, width)) in enumerate(zip(done.items, done.sizes, strict=True)):
             target = plan.target_of(item)
             label, name = (target, plan.classes[target]) if isinstance(target, int) else ("", "")
-            at = place(height, width, plan.recipe.size, plan.recipe.resize)
+            at = plan.recipe.place(height, width)
             own = [cells[item] for cells in plan.columns.values()]
             scale = f"{at.height / height:.9g}", f"{at.width / width:.9g}"
             yield index, done.shard.name, row, plan.keys[item], label, name, height, width, *scale, at.top, at.left, *own

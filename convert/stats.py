@@ -8,6 +8,7 @@ from pathlib import Path
 
 from convert.auto import typed
 from convert.errors import UsageError, counted, printable
+from convert.image.resize import FREE
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
 from convert.request import Request, resolve, settle
@@ -20,7 +21,8 @@ from convert.tasks import Crew
 class Figures:
     """Of all pixels of all rows; `mean` and `std` for levels from 0 to 1."""
 
-    size: tuple[int, int]
+    size: str
+    """Of the rows, for a person."""
     tally: Tally
     notes: tuple[tuple[str, str], ...] = ()
     """What was found before: (title, text)."""
@@ -36,7 +38,7 @@ class Figures:
         rejected = self.tally.rejected
         why = ", ".join(f"{reason} {count:,}" for reason, count in sorted(rejected.items()))
         lines = [
-            f"{counted(self.tally.pictures, 'picture')} at {self.size[0]}x{self.size[1]} (height x width)",
+            f"{counted(self.tally.pictures, 'picture')} at {self.size}",
             *([f"left out  {rejected.total():,} rejected: {why}"] if why else []),
             *(f"{title:<10}{text}" for title, text in self.notes),
             f"mean      {'  '.join(f'{value:.12f}' for value in mean)}",
@@ -45,6 +47,11 @@ class Figures:
             f"    --mean {typed(mean)} --std {typed(std)}",
         ]
         return "\n".join(lines)
+
+
+def shown_size(size: tuple[int, int], resize: str) -> str:
+    """What a row measures, in words."""
+    return f"{resize} side {size[0]}" if resize in FREE else f"{size[0]}x{size[1]} (height x width)"
 
 
 def is_bake(folder: Path) -> bool:
@@ -63,7 +70,8 @@ def of_bake(folder: Path, crew: Crew, flags: list[str]) -> Figures:
     manifest = read_manifest(folder)
     if flags:
         raise UsageError(f"{printable(folder)} is a bake, whose rows are as they are: leave {', '.join(flags)} out")
-    return Figures(manifest.shape[:2], count_stored(folder, manifest, crew))
+    size = (manifest.side or 0,) * 2 if manifest.shape is None else manifest.shape[:2]
+    return Figures(shown_size(size, manifest.resize), count_stored(folder, manifest, crew))
 
 
 def of_source(request: Request) -> Figures:
@@ -74,4 +82,4 @@ def of_source(request: Request) -> Figures:
     """
     plan, _ = resolve(request)
     plan = settle(request, plan)
-    return Figures(plan.recipe.size, count_rows(plan, request.crew), plan.notes)
+    return Figures(shown_size(plan.recipe.size, plan.recipe.resize), count_rows(plan, request.crew), plan.notes)

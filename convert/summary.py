@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from convert.errors import counted, printable
+from convert.errors import counted, human, printable
 from convert.image.depth import DARK
 from convert.image.depth import SEEN as WIDE
 from convert.manifest import Manifest
 from convert.pack import Packed
 from convert.preview import PREVIEW
-from convert.report import human
 
 WARNING = (
     "WARNING: {} of {} 16-bit pictures use less than a tenth of the 16-bit range, so they are nearly black or all alike: bake again with "

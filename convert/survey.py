@@ -13,6 +13,7 @@ import numpy as np
 
 from convert import progress
 from convert.contracts import Array, RejectError
+from convert.image.code import as_pixels
 from convert.image.decode import decode_wide
 from convert.image.segments import SOI
 from convert.interrupts import signals_held_back
@@ -20,7 +21,7 @@ from convert.manifest import Manifest
 from convert.pack import load_work
 from convert.plan import Plan
 from convert.source import read_item, read_start
-from convert.stored import read_shard
+from convert.stored import Stored
 from convert.tally import Tally
 from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
 
@@ -85,7 +86,8 @@ def work_folder() -> Iterator[Path]:
 def _rows(work: Path, number: int) -> Tally:
     """A shard's rows, as levels."""
     plan, bake = load_work(work)
-    return _look(work, plan, number, lambda key: bake(read_item(Path(plan.root), key)).row)
+    pixels = plan.recipe.pixels
+    return _look(work, plan, number, lambda key: as_pixels(bake(read_item(Path(plan.root), key)).row, pixels))
 
 
 def _wide(work: Path, number: int) -> Tally:
@@ -124,7 +126,7 @@ def _stored(folder: Path, manifest: Manifest, work: Path, number: int) -> Tally:
     """A shard of a bake."""
     tally = Tally()
     with closing(progress.Meter(work, number)) as meter:
-        for done, row in enumerate(read_shard(folder, manifest, number), 1):
+        for done, row in enumerate(Stored(folder, manifest).shard(number), 1):
             tally.add(row if manifest.dtype == "uint16" else manifest.to_levels(row))
             meter.set(done, 0)
     return tally

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from convert import progress
 from convert.contracts import Outcome
-from convert.errors import NotStartedError, WorkerDiedError, counted, printable
+from convert.errors import NotStartedError, WorkerDiedError, counted, human, printable
 from convert.inspection import inspect
 from convert.interrupts import heed
 from convert.manifest import MANIFEST, Manifest, Shard, SideFile, read_manifest
 from convert.output import JUNK
 from convert.plan import WORK
 from convert.registry import load_executor
-from convert.report import human
 from convert.survey import work_folder
 from convert.tables import check_tables
 from convert.tasks import Crew, bar, check_process

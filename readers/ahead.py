@@ -44,7 +44,7 @@ class Ahead:
 
     def _ask(self, places: Index) -> None:
         before = _usage().ru_inblock
-        self._rows.arena.will_need(self._rows.addresses(places), self._rows.manifest.row_nbytes)
+        self._rows.arena.will_need(self._rows.addresses(places), self._rows.layout.lengths(places))
         if _usage().ru_inblock > before:
             self._left = PATIENCE
 

@@ -139,10 +139,11 @@ class Arena:
             if not same:
                 self._mapped[shard] = False
 
-    def will_need(self, starts: npt.NDArray[np.int64], nbytes: int) -> None:
+    def will_need(self, starts: npt.NDArray[np.int64], nbytes: int | npt.NDArray[np.int64]) -> None:
         """Ask the kernel to read `nbytes` from each start (B,), in shards that are mapped; does not wait for them."""
-        starts = np.sort(starts)
-        for first, end in zip((starts // mmap.PAGESIZE * mmap.PAGESIZE).tolist(), (starts + nbytes).tolist(), strict=True):
+        order = np.argsort(starts)
+        firsts, ends = (starts // mmap.PAGESIZE * mmap.PAGESIZE)[order], (starts + nbytes)[order]
+        for first, end in zip(firsts.tolist(), ends.tolist(), strict=True):
             for piece in range(first, end, PIECE):
                 _libc.madvise(self._base + piece, min(PIECE, end - piece), WILL_NEED)  # advice: nothing is lost where it is not taken
 

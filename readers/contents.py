@@ -30,9 +30,9 @@ class Contents:
         return self._rows.manifest.count if self._index is None else len(self._index)
 
     def __repr__(self) -> str:
-        height, width, channels = self._rows.manifest.shape
+        shape = "any size" if self._rows.manifest.shape is None else "x".join(map(str, self._rows.manifest.shape))
         of = "" if self._index is None else f" of {self._rows.manifest.count}"
-        rows = f"{len(self)}{of} rows of {height}x{width}x{channels} {self._rows.manifest.dtype}"
+        rows = f"{len(self)}{of} rows of {shape} {self._rows.manifest.dtype}{', JPEG' * (self._rows.manifest.encoding == 'jpeg')}"
         what = counted(len(self.classes), "value" if self._rows.manifest.target.kind == "values" else "class")
         return f"{type(self).__name__}({printable(self._rows.folder)!r}: {rows}, {what})"
 
@@ -40,6 +40,12 @@ class Contents:
     def manifest(self) -> Manifest:
         """What the bake says of itself."""
         return self._rows.manifest
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Height and width of each row in pixels (N, 2), int64, as `subset((ds.sizes >= 224).all(axis=1))` needs them."""
+        index = np.arange(len(self)) if self._index is None else self._index
+        return np.stack([np.broadcast_to(side, index.shape) for side in self._rows.layout.sizes(index)], axis=1).astype(np.int64)
 
     @property
     def classes(self) -> list[str]:

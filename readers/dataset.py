@@ -22,6 +22,7 @@ from readers.ring import recycled
 from readers.rows import Index, Rows
 from readers.samples import Sample, Samples, unbound
 from readers.shm import check_room, sample_nbytes
+from readers.strips import planes
 
 
 class BakedDataset(Contents, Dataset[Any]):
@@ -70,7 +71,7 @@ class BakedDataset(Contents, Dataset[Any]):
             right = class_for(manifest.format).__name__
             raise PrebakeError(f"{printable(path)} is a bake in the format {manifest.format}: use {right}, or open_dataset for any format")
         given = {"augment": augment, "transform": transform, "return_index": return_index, "dtype": dtype}
-        self._options: dict[str, Any] = checked(given | {"mean": mean, "std": std, "pixels": pixels}, manifest)
+        self._options: dict[str, Any] = checked(given | {"mean": mean, "std": std, "pixels": pixels}, self._rows)
 
     def __getstate__(self) -> tuple[dict[str, Any], Path, str, str]:
         """What a pickle or a copy holds: no handle and no address; the bake is opened again."""
@@ -105,7 +106,7 @@ class BakedDataset(Contents, Dataset[Any]):
 
     @transform.setter
     def transform(self, transform: Transform | None) -> None:
-        self._options = checked(self._options | {"transform": transform}, self._rows.manifest)
+        self._options = checked(self._options | {"transform": transform}, self._rows)
 
     @property
     def augment(self) -> tuple[Step, ...]:
@@ -114,17 +115,17 @@ class BakedDataset(Contents, Dataset[Any]):
 
     @augment.setter
     def augment(self, augment: Sequence[Step] | None) -> None:
-        self._options = checked(self._options | {"augment": augment}, self._rows.manifest)
+        self._options = checked(self._options | {"augment": augment}, self._rows)
 
     def with_(self, **options: Any) -> Self:
         """The same rows with other options, by the names that opening has."""
         check_names(options)
-        return self._view(self._index, _options=checked(self._options | options, self._rows.manifest))
+        return self._view(self._index, _options=checked(self._options | options, self._rows))
 
     def _images(self, place: Index, new: Callable[[tuple[int, ...], torch.dtype], torch.Tensor]) -> torch.Tensor:
         """A batch (B, C, h, w), channels_last, augmented, in a tensor (B, h, w, C) from `new`."""
         steps, values = self._options["augment"], self._options["values"]
-        out = new((len(place), *render_size(self._rows, steps)), self._options["made"])
+        out = new((len(place), *render_size(self._rows, steps, place)), self._options["made"])
         render(self._rows, place, steps, values=values, uniform=lambda: from_torch(len(place)), out=out)
         return finish(out.permute(0, 3, 1, 2), steps, values=values, uniform=lambda: from_torch(len(place)))
 
@@ -137,7 +138,7 @@ class BakedDataset(Contents, Dataset[Any]):
         place = self._place([index])
         transform = self._options["transform"]
         picture = to_picture(read_row(self._rows, int(place[0]))) if transform else None
-        image = transform(picture) if transform else self._images(place, _private)[0].contiguous()
+        image = transform(picture) if transform else planes(self._images(place, _private)[0].permute(1, 2, 0))
         values = list(unbound(torch.from_numpy(self._rows.targets(place)))) if self._rows.labelled else []
         if self._options["return_index"]:
             values.append(range(len(self))[index])

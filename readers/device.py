@@ -27,19 +27,22 @@ class Sent(NamedTuple):
 class Staging:
     """Sends batches to a device on a stream of its own. On a CPU there are no streams, and everything is done at once."""
 
-    def __init__(self, device: torch.device, fill: Fill, *, dtype: torch.dtype, memory_format: torch.memory_format) -> None:
+    def __init__(self, device: torch.device, fill: Fill, *, dtype: torch.dtype) -> None:
         """For batches of a data set, to become `dtype` there; or whole levels, where those are asked for."""
-        self._device, self._dtype, self._format = device, fill.levels or dtype, memory_format
+        self.device, self._dtype, self._functions = device, fill.levels or dtype, fill.functions
         self._manifest, self._values, self._size = fill.rows.manifest, fill.values, fill.size[:2]
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._affine: tuple[torch.Tensor, torch.Tensor] | None = None
 
-    def type_for(self, plain: bool) -> torch.dtype:
+    def type_for(self, *, plain: bool, resized: bool = False) -> torch.dtype:
         """In which type pictures go over: the smaller one of the stored and the wanted; the wanted one where steps work on values.
 
         So too where normalised numbers are stored that are not the values that are asked for: only the way through levels is exact.
+        What was resized is levels.
         """
         stored = STORED[self._manifest.dtype]
+        if plain and resized and stored != torch.uint16:
+            return torch.uint8
         same = not self._manifest.normalized or self._values == baked_values(self._manifest)
         return stored if plain and same and stored != torch.uint16 and stored.itemsize < self._dtype.itemsize else self._dtype
 
@@ -47,11 +50,18 @@ class Staging:
         """Memory (nbytes,) that the device can copy from meanwhile. torch takes it back when nobody has it and its copies are done."""
         return torch.empty(nbytes, dtype=torch.uint8, device="cpu", pin_memory=self._stream is not None)
 
-    def send(self, images: torch.Tensor, later: Later | None, columns: Sequence[torch.Tensor], *, finish: Finish) -> Sent:
-        """Begin to send a batch (B, C, h, w) and what comes with it; what was left for later, and `finish`, is done on the device."""
+    def send(self, images: Callable[[], torch.Tensor], later: Later | None, columns: Sequence[torch.Tensor], *, finish: Finish) -> Sent:
+        """Begin to send a batch (B, C, h, w) and what comes with it; what was left for later, and `finish`, is done on the device.
+
+        `images` gives the batch, which may be on the device already.
+        """
+        if self._stream is not None and self._functions:  # they may use what the caller's stream has still to make
+            self._stream.wait_stream(torch.cuda.current_stream(self.device))
         with self._beside():
-            made = finish(self._made(self._over(images), later))
-            sent = [made.contiguous(memory_format=self._format), *(self._over(self._pinned(column)) for column in columns)]
+            with torch.inference_mode(False):  # the batch may be handed out after the caller has left it
+                made = self._made(self._over(images()), later)
+                over = [self._over(self._pinned(column)) for column in columns]
+            sent = [finish(made), *over]
             event = None
             if self._stream is not None:
                 event = torch.cuda.Event()  # type: ignore[no-untyped-call]
@@ -61,7 +71,7 @@ class Staging:
     def receive(self, sent: Sent) -> list[torch.Tensor]:
         """A batch for the caller's stream: its next work waits for it, the caller does not; its memory stays until that work is done."""
         if self._stream is not None:
-            current = torch.cuda.current_stream(self._device)
+            current = torch.cuda.current_stream(self.device)
             current.wait_event(sent.event)
             for tensor in sent.tensors:
                 tensor.record_stream(current)
@@ -74,7 +84,7 @@ class Staging:
         return tensor if self._stream is None else tensor.pin_memory()
 
     def _over(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(self._device, non_blocking=True)
+        return tensor.to(self.device, non_blocking=True)
 
     def _made(self, images: torch.Tensor, later: Later | None) -> torch.Tensor:
         """Boxes resized, cast, normalised and flipped: float values, or whole levels where those are asked for."""
@@ -92,7 +102,8 @@ class Staging:
         for axis, chosen in () if later is None else ((2, later.flips[0]), (3, later.flips[1])):
             if chosen.any():
                 where = self._over(self._pinned(torch.from_numpy(chosen.copy()))).view(-1, 1, 1, 1)
-                images = torch.where(where, images.flip(axis), images)
+                bits = images.view(torch.int16) if images.dtype == torch.uint16 else images  # for which torch knows little on a GPU
+                images = torch.where(where, bits.flip(axis), bits).view(images.dtype)
         return images
 
     def _statistics(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -104,9 +115,7 @@ class Staging:
         return self._affine
 
 
-def staging_for(
-    device: torch.device | str | int | None, fill: Fill, *, dtype: torch.dtype, memory_format: torch.memory_format
-) -> Staging | None:
+def staging_for(device: torch.device | str | int | None, fill: Fill, *, dtype: torch.dtype) -> Staging | None:
     """The way to a device, or None for the CPU, where batches are made.
 
     Raises:
@@ -126,4 +135,4 @@ def staging_for(
         raise PrebakeError(f'device="{found}": torch sees no such GPU here')
     if found.index is None:
         found = torch.device("cuda", torch.cuda.current_device())
-    return Staging(found, fill, dtype=dtype, memory_format=memory_format)
+    return Staging(found, fill, dtype=dtype)

@@ -63,9 +63,9 @@ class Epoch(Iterator[Any]):
         self._begun = self._asked = self._received = 0
         self._chunk: tuple[int, Index, Index] = (0, share.positions(0, 0), share.positions(0, 0))
         self._waiting: deque[Batch] = deque()
-        self._sent: deque[Sent] = deque()
+        self._sent: deque[Sent | Exception] = deque()
         self._pid = os.getpid()
-        batches.fill.rows.arena.forget_changed()
+        batches.fill.rows.forget_changed()
         self._pool, self._asking = start_threads(threads), ThreadPoolExecutor(ASKING, "prebake-asking")  # begins threads when asked
         self._end = weakref.finalize(self, _stop, [self._pool, self._asking], self._pid)
 
@@ -103,10 +103,24 @@ class Epoch(Iterator[Any]):
         """The next batch, and maybe others after it, on the way to the user."""
         ahead = 1 if self._batches.staging is None else SENT
         while self._waiting and len(self._sent) < ahead and (not self._sent or self._waiting[0].filled):
-            self._sent.append(self._batches.send(self._waiting.popleft()))
+            self._sent.append(self._send(self._waiting.popleft()))
         if not self._sent:
             raise StopIteration
-        return self._sent.popleft()
+        sent = self._sent.popleft()
+        if isinstance(sent, Exception):
+            raise sent
+        return sent
+
+    def _send(self, batch: Batch) -> Sent | Exception:
+        """A batch on the way to the user, or why it is not: that is raised when its turn comes."""
+        try:
+            return self._batches.send(batch)
+        except StopIteration as error:  # of a function in augment=; it would pass for the end of the epoch
+            failed = RuntimeError("a step of augment= raised StopIteration")
+            failed.__cause__ = error
+            return failed
+        except Exception as error:  # noqa: BLE001 - raised later
+            return error
 
     def _begin_some(self) -> None:
         """Keep as many batches ahead as there may be."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
 from convert.errors import PrebakeError, printable
 from readers.dataset import BakedDataset
 from readers.machine import cores, memory
-from readers.render import render_size
+from readers.render import size_after
 from readers.shm import free_shm
 
 SHARE = 0.25
@@ -58,8 +59,9 @@ def _ranks() -> int:
 
 def _prefetch(dataset: BakedDataset, batch_size: int, workers: int) -> int:
     """Batches that each of all workers on this node may have ready: four, or as many as fit; at least one."""
-    height, width, channels = render_size(dataset._rows, dataset.augment)  # noqa: SLF001 - one of its own
-    batches = batch_size * height * width * channels * torch.float32.itemsize * workers
+    rows = dataset._rows  # noqa: SLF001 - one of its own
+    height, width = (int(np.max(side)) for side in size_after(dataset.augment, *rows.layout.largest))
+    batches = batch_size * height * width * rows.manifest.channels * torch.float32.itemsize * workers
     room = memory() * SHARE
     if dataset.transform or not hasattr(os, "memfd_create"):  # through /dev/shm; workers look themselves whether there is room
         room = min(room, free_shm())

@@ -35,6 +35,10 @@ class Files:
         self._files = list(files)
         self._open = functools.lru_cache(OPEN)(functools.partial(_Descriptor, self._files))
 
+    def forget(self) -> None:
+        """Files are opened anew, and checked, before they are used again: a path may lead to another file by now, or to none."""
+        self._open.cache_clear()
+
     def read(self, shard: int, offset: int, into: torch.Tensor) -> None:
         """Fill a tensor of bytes, contiguous, from an offset in a shard's file.
 

@@ -11,10 +11,20 @@ import torch
 
 from convert.errors import PrebakeError
 from readers import keyed
-from readers.augment import Augment, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Uniform, Window
+from readers.augment import (
+    Augment,
+    CenterCrop,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Uniform,
+    Window,
+)
 from readers.buffers import Buffers
 from readers.dataset import BakedDataset
-from readers.render import finish, render, render_size
+from readers.render import finish, look, render, render_size
 from readers.rows import Index
 from readers.values import Values
 
@@ -54,27 +64,35 @@ class _Note(Augment):
             window.height, window.width = self._row
 
 
+def check_dataset(dataset: object) -> None:
+    """Refuse what is no data set whose batches can be made at once.
+
+    Raises:
+        PrebakeError: its samples are made one by one, by a transform or a class of the user's.
+    """
+    if not isinstance(dataset, BakedDataset):
+        raise PrebakeError(f"Loader reads data sets of readers, not {type(dataset).__name__}; for a part of one give indices=")
+    if dataset.transform is not None or type(dataset).__getitem__ is not BakedDataset.__getitem__:
+        what = "transform=" if dataset.transform is not None else f"{type(dataset).__name__}.__getitem__"
+        raise PrebakeError(f"Loader makes whole batches, and {what} one picture after the other: use torch's DataLoader, or augment=")
+
+
 class Fill:
     """Fills parts of batches with augmented pictures, drawn by their positions in the epoch."""
 
-    def __init__(self, dataset: BakedDataset, seed: int) -> None:
-        """For a data set as it is now.
+    def __init__(self, dataset: BakedDataset, seed: int, stored: Index | None = None) -> None:
+        """For a data set as it is now, or only some rows of its bake.
 
         Raises:
-            PrebakeError: its samples are made one by one, by a transform or a class of the user's.
+            PrebakeError: a row is smaller than what is cut out of it, or pictures would differ in size.
         """
-        if not isinstance(dataset, BakedDataset):
-            raise PrebakeError(f"Loader reads data sets of readers, not {type(dataset).__name__}; for a part of one give indices=")
-        if dataset.transform is not None or type(dataset).__getitem__ is not BakedDataset.__getitem__:
-            what = "transform=" if dataset.transform is not None else f"{type(dataset).__name__}.__getitem__"
-            raise PrebakeError(f"Loader makes whole batches, and {what} one picture after the other: use torch's DataLoader, or augment=")
         self.rows = dataset._rows  # noqa: SLF001 - one of its own
         self.steps = dataset.augment
         self.values: Values = dataset._options["values"]  # noqa: SLF001
         made: torch.dtype = dataset._options["made"]  # noqa: SLF001
         self.levels = None if made.is_floating_point else made
         """The type of whole levels, where those are asked for."""
-        self.size = render_size(self.rows, self.steps)
+        self.size = render_size(self.rows, self.steps, np.arange(self.rows.manifest.count) if stored is None else stored)
         """(h, w, C) of a picture."""
         self._indexed = dataset._options["return_index"]  # noqa: SLF001
         self._seed = seed
@@ -82,17 +100,27 @@ class Fill:
 
     @property
     def boxed(self) -> bool:
-        """Whether whole rows may be sent to a device, and boxes of them resized there: nothing but flips comes after that."""
+        """Whether whole rows, of one size, may be sent to a device and boxes of them resized there: only flips come after that."""
         kinds = [type(step) for step in self.steps]
-        if RandomResizedCrop not in kinds:
+        if RandomResizedCrop not in kinds or self.rows.manifest.shape is None:
             return False
         place = kinds.index(RandomResizedCrop)
         return set(kinds[:place]) <= PLAIN and set(kinds[place + 1 :]) <= FLIPS
 
     @property
     def plain(self) -> bool:
-        """Whether pictures may be flipped, cast and normalised after they were copied."""
-        return self.boxed or all(type(step) in PLAIN for step in self.steps)
+        """Whether pictures may be flipped, cast and normalised after they were copied, or resized."""
+        return self.boxed or all(type(step) in PLAIN | {RandomResizedCrop} for step in self.steps)
+
+    @property
+    def resized(self) -> bool:
+        """Whether pictures are resized before they go over: then they are levels."""
+        return not self.boxed and any(type(step) is RandomResizedCrop for step in self.steps)
+
+    @property
+    def functions(self) -> bool:
+        """Whether a function of a whole batch is among the steps."""
+        return not all(isinstance(step, Augment | RandomErasing) for step in self.steps)
 
     def columns(self, places: Index, index: Index) -> list[torch.Tensor]:
         """What comes with the images: labels (B,) or values (B, K), and the indices if asked for."""
@@ -113,11 +141,15 @@ class Fill:
 
     def leave(self, later: Later, some: slice) -> Augment:
         """A last step that leaves to the device what it can do of some pictures; for channels_last only."""
-        return _Note(later, some, self.rows.manifest.shape[:2])
+        return _Note(later, some, self.rows.layout.largest)
 
     def _render(self, out: torch.Tensor, places: Index, *, epoch: int, positions: Index, note: Augment | None) -> None:
         steps: Sequence[Any] = self.steps if note is None else [*self.steps, note]
         render(self.rows, places, steps, values=self.values, uniform=self._uniform(epoch, positions, 0), out=out)
+
+    def look(self, places: Index, *, epoch: int, positions: Index, note: Augment) -> Window:
+        """Where the steps look at rows of the bake, for what decodes them elsewhere."""
+        return look(self.rows, places, [*self.steps, note], self._uniform(epoch, positions, 0))
 
     def finish(self, images: torch.Tensor, *, epoch: int, positions: Index) -> torch.Tensor:
         """A filled batch (B, C, h, w) after the steps that need all of it, on any device."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from convert.manifest import Manifest
+from readers.strips import copy, strips
 from readers.values import STORED, Values, baked_values
 
 
@@ -22,12 +23,12 @@ class _Affine:
         self._scale, self._shift = scale.float().repeat(width), shift.float().repeat(width)
         self._length = len(self._scale)
 
-    def __call__(self, lines: torch.Tensor) -> None:
-        """In place, on float32 (h, w * C), where w is up to the width."""
+    def __call__(self, lines: torch.Tensor, out: torch.Tensor | None = None) -> None:
+        """On float32 (h, w * C), where w is up to the width: in place, or into other memory."""
         length = lines.shape[1]
         whole = length == self._length  # slicing costs more than looking
         scale, shift = (self._scale, self._shift) if whole else (self._scale[:length], self._shift[:length])
-        torch.addcmul(shift, lines, scale, out=lines)
+        torch.addcmul(shift, lines, scale, out=lines if out is None else out)
 
 
 def _float64(numbers: Sequence[float]) -> torch.Tensor:
@@ -49,19 +50,19 @@ def _values_of(manifest: Manifest, values: Values, width: int) -> _Affine:
 class Levels:
     """Takes the levels, exact, out of stored pixels, one part of a row after the other."""
 
-    def __init__(self, manifest: Manifest) -> None:
-        """For a bake."""
-        height, width, channels = manifest.shape
+    def __init__(self, manifest: Manifest, height: int, width: int) -> None:
+        """For parts of rows of a bake, up to a size."""
         self._affine = _levels_of(manifest, width, 0.5) if manifest.normalized else None
-        self._buffer = torch.empty(height * width * channels if manifest.normalized else 0, dtype=torch.float32, device="cpu")
+        self._buffer = torch.empty(height * width * manifest.channels if manifest.normalized else 0, dtype=torch.float32, device="cpu")
 
     def __call__(self, pixels: torch.Tensor) -> npt.NDArray[Any]:
         """From stored pixels (h, w, C): the same, contiguous, uint8 or uint16."""
         if self._affine is None:
             return np.ascontiguousarray(pixels.numpy())
         copied = self._buffer[: pixels.numel()].view(pixels.shape)
-        copied.copy_(pixels)
-        self._affine(copied.view(len(pixels), -1))
+        for part, some in strips(copied, pixels):
+            part.copy_(some)
+            self._affine(part.view(len(part), -1))
         with np.errstate(invalid="ignore"):  # a damaged row holds anything
             return copied.numpy().astype(np.uint8)  # cuts off: a half was added
 
@@ -82,7 +83,7 @@ class Conversion:
         self._to_levels = _levels_of(manifest, width, 0.5 * whole) if self._normalized and not same else None
         self._to_values = None if same or whole else _values_of(manifest, values, width)
         self._scratch: torch.Tensor | None = None
-        if not same and out.dtype != torch.float32:
+        if not same:  # also for float32: a batch is larger than the cache, and better written once
             self._scratch = torch.empty((height, width, channels), dtype=torch.float32, device="cpu")
         self._width = width
         self.plain = same
@@ -92,20 +93,26 @@ class Conversion:
         """Fill a picture of the batch with pixels (h, w, C); with a place (top, left), by less than all of it, and black around."""
         work = image if self._scratch is None else self._scratch
         if place is None:
-            work.copy_(pixels)
+            copy(work, pixels)
         else:
             self._frame(work, pixels, *place)
-        if self.plain:
-            return
+        if not self.plain:
+            for part, made in strips(work, image):
+                self._turn(part, made)
+
+    def _turn(self, work: torch.Tensor, image: torch.Tensor) -> None:
+        """Stored numbers into values, and those into a part of the picture, if they are not there."""
         lines = work.view(len(work), -1)
         if self._to_levels is not None:
             self._to_levels(lines)
         if self._to_values is not None:
             if self._to_levels is not None:
-                lines.round_()
+                np.rint(lines.numpy(), out=lines.numpy())  # torch would use threads for that already in one line
+            if image.dtype == torch.float32:
+                self._to_values(lines, image.view(len(image), -1))
+                return
             self._to_values(lines)
-        if work is not image:
-            _cast(work, image)
+        _cast(work, image)
 
     @functools.cached_property
     def _black(self) -> torch.Tensor:
@@ -121,7 +128,7 @@ class Conversion:
         for part in (lines[:top], lines[top + height :], middle[:, : left * channels], middle[:, (left + width) * channels :]):
             if part.numel():
                 part.copy_(self._black[: part.shape[1]])
-        work[top : top + height, left : left + width].copy_(pixels)
+        copy(work[top : top + height, left : left + width], pixels)
 
 
 def _cast(work: torch.Tensor, image: torch.Tensor) -> None:

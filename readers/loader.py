@@ -15,12 +15,14 @@ from readers.batches import Batches
 from readers.dataset import BakedDataset
 from readers.device import staging_for
 from readers.epoch import Epoch, Progress
-from readers.fill import Fill
+from readers.fill import Fill, check_dataset
+from readers.nvjpeg import decoding_for
 from readers.order import Order, checked_weights, kind_of
 from readers.ranks import Share, find_ranks, local_ranks
 from readers.selection import Selection
 from readers.state import Identity, check_count, contents_of
 from readers.threads import thread_count
+from readers.values import check_floating
 
 
 class Loader:
@@ -42,6 +44,7 @@ class Loader:
         drop_last: bool = False,
         threads: int | Literal["auto"] = "auto",
         device: torch.device | str | int | None = None,
+        decode: Literal["cpu", "nvjpeg"] = "cpu",
         dtype: torch.dtype = torch.float32,
         memory_format: torch.memory_format = torch.channels_last,
         prefetch: int = 4,
@@ -61,6 +64,7 @@ class Loader:
             drop_last: leave the last batch out if it is not full.
             threads: that copy. "auto": the usable cores, at most 8, divided by the ranks on this machine.
             device: where batches are wanted: the CPU unless given, or a CUDA device.
+            decode: JPEG rows in threads, or "nvjpeg": on the CUDA device, by torchvision, with pixels of its own.
             dtype: of the images: a floating type.
             memory_format: channels_last, which costs nothing, or contiguous_format.
             prefetch: batches that are made ahead.
@@ -78,20 +82,24 @@ class Loader:
         for name, value in {"batch_size": batch_size, "prefetch": prefetch}.items():
             check_count(name, value, 1)
         check_count("seed", seed, 0)
-        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-            raise PrebakeError(f'dtype={dtype!r}: values need one of torch\'s floating types; for whole levels, open with pixels="uint8"')
         if memory_format not in {torch.channels_last, torch.contiguous_format}:
             raise PrebakeError(f"memory_format={memory_format!r}: choose torch.channels_last or torch.contiguous_format")
         if weights is not None and order is not None and order != "shuffle":
             raise PrebakeError(f'weights= draw pictures at random: leave order="{order}" out')
         rank, world = find_ranks(rank, world_size)
         self._threads, self._prefetch = thread_count(threads, local_ranks(world)), prefetch
-        fill, self._selection = Fill(dataset, seed), Selection(dataset, indices)
+        check_dataset(dataset)
+        self._selection = Selection(dataset, indices)
+        fill = Fill(dataset, seed, self._selection.stored)
+        check_floating(dtype, fill.rows.manifest, levels=fill.levels is not None)
         manifest, count, stored = fill.rows.manifest, self._selection.count, self._selection.stored
-        staging = staging_for(device, fill, dtype=dtype, memory_format=memory_format)
-        self._batches = Batches(fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, keep=prefetch + 2)
+        staging = staging_for(device, fill, dtype=dtype)
+        decoding = decoding_for(decode, fill, None if staging is None else staging.device)
+        self._batches = Batches(
+            fill, batch_size, dtype=dtype, memory_format=memory_format, staging=staging, decoding=decoding, keep=prefetch + 2
+        )
         drawn = checked_weights(weights, self._selection.labels, count)
-        self._order = Order(kind, count, seed=seed, row_nbytes=manifest.row_nbytes, stored=stored, weights=drawn)
+        self._order = Order(kind, count, seed=seed, mean_nbytes=fill.rows.layout.mean_nbytes, stored=stored, weights=drawn)
         self._identity = Identity.of(contents_of(manifest), self._order.kind, seed=seed, count=count, indices=stored, weights=drawn)
         even = kind != "sequential" or drawn is not None
         self._share = Share(count, 0, batch=batch_size, rank=rank, world=world, even=even, drop_last=drop_last)
@@ -109,6 +117,8 @@ class Loader:
         progress, self._next = self._next, Progress(self._next.epoch + 1)
         share = self._share.since(progress.samples)
         self._current = progress
+        if not share.steps:  # with drop_last, in larger batches than before: what is left fills none
+            progress.epoch, progress.samples = progress.epoch + 1, 0
         epoch = Epoch(
             self._batches, self._order, self._selection, share=share, progress=progress, threads=self._threads, prefetch=self._prefetch
         )

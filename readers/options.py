@@ -9,20 +9,22 @@ import torch
 from convert.errors import PrebakeError
 from convert.manifest import Manifest
 from readers.augment import bind
-from readers.values import STORED, Values, check_statistics
+from readers.rows import Rows
+from readers.values import STORED, Values, check_floating, check_statistics
 
 NAMES = ("augment", "transform", "return_index", "dtype", "mean", "std", "pixels")
 PIXELS = ("normalized", "unit", "uint8")
 
 
-def checked(options: dict[str, Any], manifest: Manifest) -> dict[str, Any]:
+def checked(options: dict[str, Any], rows: Rows) -> dict[str, Any]:
     """The options, and what follows from them: `values`, and `made`, the type of a batch.
 
     Raises:
         PrebakeError: they make no sense.
     """
+    manifest = rows.manifest
     values, made = _values(options, manifest), _type(options, manifest)
-    augment = bind(options["augment"], manifest.shape, levels=not made.is_floating_point)
+    augment = bind(options["augment"], (*rows.layout.largest, manifest.channels), levels=not made.is_floating_point)
     if augment and options["transform"]:
         raise PrebakeError("augment= and transform= exclude each other: put crops and flips into the transform, or leave it out")
     return options | {"augment": augment, "values": values, "made": made}
@@ -39,7 +41,7 @@ def _values(options: dict[str, Any], manifest: Manifest) -> Values:
     mean, std, pixels = options["mean"], options["std"], options["pixels"]
     if pixels not in PIXELS:
         raise PrebakeError(f'pixels={pixels!r}: choose "normalized", "unit" (levels from 0 to 1) or "uint8" (levels as stored)')
-    channels = manifest.shape[2]
+    channels = manifest.channels
     if pixels == "normalized":
         return check_statistics(manifest.mean if mean is None else mean, manifest.std if std is None else std, channels)
     if mean is not None or std is not None:
@@ -48,12 +50,8 @@ def _values(options: dict[str, Any], manifest: Manifest) -> Values:
 
 
 def _type(options: dict[str, Any], manifest: Manifest) -> torch.dtype:
-    dtype = options["dtype"]
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise PrebakeError(f'dtype={dtype!r}: values need one of torch\'s floating types; for whole levels, pixels="uint8"')
+    dtype = check_floating(options["dtype"], manifest, levels=options["pixels"] == "uint8")
     if options["pixels"] != "uint8":
-        if manifest.dtype == "uint16" and torch.finfo(dtype).eps > 1 / 65535:
-            raise PrebakeError(f"dtype={dtype} is too coarse for the 16-bit levels of this bake: use torch.float32")
         return dtype
     if dtype != torch.float32:
         raise PrebakeError(f'pixels="uint8" and dtype={dtype} exclude each other')

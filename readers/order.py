@@ -29,11 +29,11 @@ class Order:
     """
 
     def __init__(
-        self, kind: Kind, count: int, *, seed: int, row_nbytes: int, stored: Index | None, weights: npt.NDArray[np.float64] | None
+        self, kind: Kind, count: int, *, seed: int, mean_nbytes: int, stored: Index | None, weights: npt.NDArray[np.float64] | None
     ) -> None:
         """For `count` pictures, whose rows in the bake are `stored` (N,), or 0 up to N; with `weights` (N,), drawn with replacement."""
         self.kind, self._count, self._seed = kind, count, seed
-        self._block = max(1, BLOCK_NBYTES // row_nbytes)
+        self._block = max(1, BLOCK_NBYTES // mean_nbytes)
         self._by_place = np.argsort(stored, kind="stable") if kind == "quasi" and stored is not None else None
         self._heights = None if weights is None else np.cumsum(weights)
 

@@ -15,10 +15,12 @@ from convert.errors import PrebakeError, printable
 from convert.manifest import Keys, Manifest, read_manifest
 from readers.arena import Arena, ShardError
 from readers.files import Files
+from readers.layout import Index, Layout, load_table
 from readers.table import Table
 
-Index = npt.NDArray[np.int64]
-NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy")
+__all__ = ["Index", "Rows"]
+
+NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy", "lengths.npy", "sizes.npy")
 """Files beside the shards without which nothing can be read; a contact sheet may be lost."""
 
 
@@ -30,7 +32,7 @@ class Rows:
 
         Args:
             folder: of the bake.
-            io: `mmap`; or `pread`: nothing is mapped, neither shards nor tables, and rows come from `read_lines`.
+            io: `mmap`; or `pread`: nothing is mapped, neither shards nor tables, and rows come from `read`.
 
         Raises:
             PrebakeError: not a finished bake, or a file beside the shards is missing or of another size.
@@ -42,19 +44,12 @@ class Rows:
         for file in self.manifest.files:
             if file.name in NEEDED:
                 self._check_size(file.name, file.bytes)
-        shards = self.manifest.shards
-        self.starts = np.concatenate([[0], np.cumsum([shard.count for shard in shards], dtype=np.int64)])
-        """The index of each shard's first row, and the number of rows."""
-        self._bytes = np.array([shard.bytes for shard in shards], np.int64)
-        self._first = np.array([shard.first or 0 for shard in shards], np.int64)
-        self._stride = np.array([shard.stride or 0 for shard in shards], np.int64)
-        irregular = any(shard.count and shard.stride is None for shard in shards)
-        self._offsets = self._table("offsets.npy", np.int64) if irregular else None
         self._targets = self._target_table()
         self.keys = Keys.load(folder, mapped=io == "mmap")
         if len(self.keys) != self.manifest.count:
             raise PrebakeError(f"{printable(folder)}: {len(self.keys)} keys for {self.manifest.count} rows: damaged, bake again")
-        files = [(folder / shard.name, shard.bytes) for shard in shards]
+        self.layout = Layout(folder, self.manifest, self.keys, mapped=io == "mmap")
+        files = [(folder / shard.name, shard.bytes) for shard in self.manifest.shards]
         self.arena = Arena(files if io == "mmap" else [])
         self._files = Files(files)
 
@@ -69,18 +64,9 @@ class Rows:
         target = self.manifest.target
         if target.kind == "none":
             return None
-        return self._table("targets.npy", np.float32, target.width) if target.kind == "values" else self._table("targets.npy", np.int64)
-
-    def _table(self, name: str, dtype: type[np.generic], *shape: int) -> npt.NDArray[Any]:
-        """A side file: for each row, an array of a shape."""
-        path = self.folder / name
-        try:
-            table = np.load(path, mmap_mode="r" if self.io == "mmap" else None, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
-        if table.dtype != dtype or table.shape != (self.manifest.count, *shape):
-            raise PrebakeError(f"{printable(path)} holds {table.dtype} {table.shape}: damaged, bake again with --overwrite")
-        return np.asarray(table)
+        values = target.kind == "values"
+        shape = (self.manifest.count, target.width) if values else (self.manifest.count,)
+        return load_table(self.folder / "targets.npy", np.float32 if values else np.int64, shape, mapped=self.io == "mmap")
 
     @functools.cached_property
     def table(self) -> Table:
@@ -92,7 +78,12 @@ class Rows:
         for file in self.manifest.files:
             if file.name == "samples.csv":
                 self._check_size(file.name, file.bytes)
-        return Table(self.folder / "samples.csv", self.manifest.count)
+        return Table(self.folder / "samples.csv", self.manifest.count, mapped=self.io == "mmap")
+
+    def forget_changed(self) -> None:
+        """Shards that changed since they were opened are looked at anew; one that is gone is an error when a row of it is asked for."""
+        self.arena.forget_changed()
+        self._files.forget()
 
     @property
     def labelled(self) -> bool:
@@ -133,41 +124,38 @@ class Rows:
         Raises:
             PrebakeError: a shard vanished or was cut; an offset lies outside of its shard. Names shard, key and index.
         """
-        shard, offset = self._places(index)
+        shard, offset = self.layout.places(index)
         try:
             self.arena.ensure(shard)
         except ShardError as error:
-            raise self._named(error, int(index[(shard == error.shard).argmax()])) from error
+            raise self.layout.named(error, int(index[(shard == error.shard).argmax()])) from error
         return np.asarray(self.arena.slots[shard] + offset)
 
-    def read_lines(self, index: Index, first: Index, count: Index) -> Iterator[torch.Tensor]:
-        """Lines of one row after the other, `count` from `first`, by plain reads: bytes, flat, to be used before the next is asked for.
+    def read(self, index: Index, first: Index, nbytes: Index) -> Iterator[torch.Tensor]:
+        """A part of one row after the other, `nbytes` from byte `first`, by plain reads: flat, to be used before the next is asked for.
 
         Raises:
             PrebakeError: as `addresses`; or a read failed.
         """
-        line = self.manifest.row_nbytes // self.manifest.shape[0]
-        shard, offset = self._places(index)
-        scratch = torch.empty(int(count.max(initial=0)) * line, dtype=torch.uint8, device="cpu")
-        for i, number, start, lines in zip(*(a.tolist() for a in (index, shard, offset + first * line, count)), strict=True):
+        shard, offset = self.layout.places(index)
+        scratch = torch.empty(int(nbytes.max(initial=0)), dtype=torch.uint8, device="cpu")
+        for i, number, start, length in zip(*(a.tolist() for a in (index, shard, offset + first, nbytes)), strict=True):
             try:
-                self._files.read(number, start, scratch[: lines * line])
+                self._files.read(number, start, scratch[:length])
             except ShardError as error:
-                raise self._named(error, i) from error
-            yield scratch[: lines * line]
+                raise self.layout.named(error, i) from error
+            yield scratch[:length]
 
-    def _named(self, error: ShardError, index: int) -> PrebakeError:
-        return PrebakeError(f"{error} (key {printable(self.keys[index])}, index {index})")
+    def stored(self, index: Index) -> Iterator[npt.NDArray[np.uint8]]:
+        """The stored bytes of one row after the other, flat, to be used before the next is asked for.
 
-    def _places(self, index: Index) -> tuple[Index, Index]:
-        """Number and offset in bytes: which shards rows are in, and where."""
-        shard = np.searchsorted(self.starts, index, side="right") - 1
-        offset = self._first[shard] + (index - self.starts[shard]) * self._stride[shard] if self._offsets is None else self._offsets[index]
-        outside = (offset < 0) | (offset > self._bytes[shard] - self.manifest.row_nbytes)
-        if outside.any():
-            i = int(index[outside.argmax()])
-            name = self.manifest.shards[int(shard[outside.argmax()])].name
-            raise PrebakeError(
-                f"offsets.npy points outside of shard {name} (key {printable(self.keys[i])}, index {i}): damaged, bake again"
-            )
-        return shard, offset
+        Raises:
+            PrebakeError: as `addresses` and `read`.
+        """
+        lengths = np.broadcast_to(self.layout.lengths(index), index.shape)
+        if self.io == "pread":
+            yield from (row.numpy() for row in self.read(index, np.zeros_like(index), lengths))
+            return
+        starts, source = self.addresses(index), self.arena.view(torch.uint8).numpy()
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+            yield source[start : start + length]

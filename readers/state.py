@@ -33,10 +33,10 @@ def check_count(name: str, value: Any, least: int) -> int:
 
 def contents_of(manifest: Manifest) -> str:
     """SHA-256 of what a bake holds in which order, in hex: the same for every container of the same pictures, rows and labels."""
-    names = ("keys.bin", "keys.npy", "targets.npy")
+    names = ("keys.bin", "keys.npy", "targets.npy", "sizes.npy", "lengths.npy")
     checksums = [file.checksum for file in manifest.files if file.name in names]
     return hashlib.sha256(
-        repr((checksums, manifest.shape, manifest.dtype, manifest.classes)).encode("utf-8", "surrogateescape")
+        repr((checksums, manifest.shape, manifest.encoding, manifest.dtype, manifest.classes)).encode("utf-8", "surrogateescape")
     ).hexdigest()
 
 

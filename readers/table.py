@@ -11,7 +11,7 @@ import functools
 import itertools
 import mmap
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,15 @@ BLOCK = 1 << 24
 KEPT = 1 << 18
 """A column of more different texts is read again each time: they would be as many Python objects, kept."""
 
+Data = mmap.mmap | bytes
+
 
 class Table:
     """The columns of a bake's `samples.csv`. Each is read when it is asked for, in the bake's order."""
 
-    def __init__(self, path: Path, count: int) -> None:
-        """A file, and how many rows the manifest promises."""
-        self._path, self._count = path, count
+    def __init__(self, path: Path, count: int, *, mapped: bool = True) -> None:
+        """A file, how many rows the manifest promises, and whether it is mapped while it is read, or held in memory."""
+        self._path, self._count, self._mapped = path, count, mapped
         self._kept: dict[str, npt.NDArray[Any]] = {}
 
     @functools.cached_property
@@ -84,7 +86,7 @@ class Table:
             raise self._damaged(f"it has {len(codes)} rows, its manifest says {self._count}")
         return codes, list(seen)
 
-    def _spans(self, data: mmap.mmap, number: int) -> Iterator[tuple[int, int]]:
+    def _spans(self, data: Data, number: int) -> Iterator[tuple[int, int]]:
         """Where the cells of a column begin, and at which separators they end."""
         width = len(self.columns)
         right = np.arange(width) == width - 1
@@ -106,20 +108,20 @@ class Table:
             raise self._damaged(f"its row {lines - 1} is cut short")
 
     @contextmanager
-    def _opened(self) -> Iterator[mmap.mmap]:
+    def _opened(self) -> Iterator[Data]:
         try:
             with self._path.open("rb") as file:
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._mapped else file.read()
         except (OSError, ValueError) as error:
             raise PrebakeError(f"{printable(self._path)} cannot be read: {error}") from error
-        with data:
+        with data if isinstance(data, mmap.mmap) else nullcontext():
             yield data
 
     def _damaged(self, what: str) -> PrebakeError:
         return PrebakeError(f"{printable(self._path)} is damaged ({what}): copy the whole bake again, or bake again with --overwrite")
 
 
-def _separators(data: mmap.mmap) -> Iterator[npt.NDArray[np.int64]]:
+def _separators(data: Data) -> Iterator[npt.NDArray[np.int64]]:
     """Where cells end, (2, n) for each block of the file: the byte, and whether a line ends with it."""
     quotes_before = 0
     for start in range(0, len(data), BLOCK):

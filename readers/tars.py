@@ -15,8 +15,10 @@ import torch
 from convert.errors import PrebakeError, printable
 from convert.manifest import Manifest
 from readers.arena import ShardError
+from readers.jpeg import decode_file
 from readers.levels import Conversion
 from readers.samples import Sample
+from readers.strips import copy, planes
 from readers.values import STORED, baked_values
 
 BROKEN = (OSError, EOFError, ValueError, tarfile.TarError)
@@ -55,7 +57,7 @@ def to_sample(sample: dict[str, Any], manifest: Manifest | None) -> Any:
         PrebakeError: a member is missing or damaged; levels, and no manifest that goes with them.
     """
     try:
-        image = _image(sample["npy"], manifest)
+        image = _decoded(sample["jpg"], manifest) if "jpg" in sample else _image(sample["npy"], manifest)
         values = json.loads(sample.get("json", "{}")).get("target")
         label = int(sample["cls"]) if "cls" in sample else None
     except (*BROKEN, KeyError) as error:
@@ -88,9 +90,22 @@ def _image(data: bytes, manifest: Manifest | None) -> torch.Tensor:
     stored, shape = _header(data[:start])
     row = torch.frombuffer(bytearray(data), dtype=stored, offset=start).view(shape)  # of bytes that may be written to, or torch warns
     if stored.is_floating_point:
-        return row.permute(2, 0, 1).to(torch.float32, memory_format=torch.contiguous_format, copy=True)
+        image = torch.empty((shape[2], *shape[:2]), dtype=torch.float32, device="cpu")
+        copy(image.permute(1, 2, 0), row)
+        return image
     if manifest is None or STORED[manifest.dtype] != stored:
         raise ValueError(f"levels of {stored} need a mean and std: give like=, a bake of such levels")
-    image = torch.empty((1, *shape), dtype=torch.float32, device="cpu")
-    Conversion(manifest, baked_values(manifest), image, levels=False)(image[0], row, None)
-    return image[0].permute(2, 0, 1).contiguous()
+    return _normalised(row, manifest)
+
+
+def _decoded(data: bytes, manifest: Manifest | None) -> torch.Tensor:
+    """A row's JPEG file as float32 (C, H, W), normalised."""
+    if manifest is None:
+        raise ValueError("JPEGs need a mean and std: give like=, a bake of uint8")
+    return _normalised(torch.from_numpy(decode_file(data, manifest.channels)), manifest)
+
+
+def _normalised(levels: torch.Tensor, manifest: Manifest) -> torch.Tensor:
+    image = torch.empty((1, *levels.shape), dtype=torch.float32, device="cpu")
+    Conversion(manifest, baked_values(manifest), image, levels=True)(image[0], levels, None)
+    return planes(image[0])

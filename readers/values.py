@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -21,10 +22,15 @@ class Values(NamedTuple):
     std: tuple[float, ...]
 
     def tensors(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and std (C, 1, 1) on the device of a tensor, in its type, float32 at least."""
-        dtype = torch.promote_types(like.dtype, torch.float32)
-        mean, std = (torch.tensor(numbers, dtype=dtype, device=like.device).reshape(-1, 1, 1) for numbers in self)
-        return mean, std
+        """Mean and std (C, 1, 1) on the device of a tensor, in its type, float32 at least; not to be changed."""
+        return _tensors(self, torch.promote_types(like.dtype, torch.float32), like.device)
+
+
+@functools.cache  # a GPU gets them once: whoever sends them waits for all that its stream has to do
+def _tensors(values: Values, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    with torch.inference_mode(False):  # they are used outside of it, too
+        mean, std = (torch.tensor(numbers, dtype=dtype, device=device).reshape(-1, 1, 1) for numbers in values)
+    return mean, std
 
 
 def baked_values(manifest: Manifest) -> Values:
@@ -49,3 +55,16 @@ def check_statistics(mean: Sequence[float], std: Sequence[float], channels: int)
             f"mean={mean!r}, std={std!r}: give {channels} numbers each, for levels from 0 to 1 (0 to 255: divide by 255); std above 0"
         )
     return values
+
+
+def check_floating(dtype: Any, manifest: Manifest, *, levels: bool) -> torch.dtype:
+    """A type for values, from a user's; with `levels` it is for none.
+
+    Raises:
+        PrebakeError: it is no floating type, or holds too few digits for 16-bit levels.
+    """
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise PrebakeError(f'dtype={dtype!r}: values need one of torch\'s floating types; for whole levels, open with pixels="uint8"')
+    if manifest.dtype == "uint16" and not levels and torch.finfo(dtype).eps > 1 / 65535:
+        raise PrebakeError(f"dtype={dtype} is too coarse for the 16-bit levels of this bake: use torch.float32")
+    return dtype

@@ -19,6 +19,7 @@ import make_sample  # noqa: E402 - beside this file
 import measure_cold  # noqa: E402
 import measure_convert  # noqa: E402
 import measure_feed  # noqa: E402
+import measure_jpeg  # noqa: E402
 import measure_loader  # noqa: E402
 import measure_scan  # noqa: E402
 import measure_start  # noqa: E402
@@ -37,13 +38,24 @@ LIMITS = {
     "hdf5_vs_memmap": ("at least", 0.93),
     "webdataset_vs_memmap": ("at least", 0.93),
     "cold_vs_pread": ("at least", 0.9),
+    "jpeg_vs_decode": ("at least", 0.85),
+    "jpeg_resized_vs_decode_resize": ("at least", 0.85),
+    "transform_vs_imagefolder_uint8": ("at least", 1.0),
+    "transform_vs_imagefolder_jpeg": ("at least", 1.0),
     "loader_rss_mb": ("under", 20.0),
     "help_s": ("under", 0.3),
     "open_million_s": ("under", 0.5),
     "scan_files_per_s": ("at least", 100_000),
     "scan_bytes_per_file": ("under", 300),
 }
-PRINTED = ("gather_vs_memcpy_crop_flip_float32", "memcpy_gb_per_s", "cold_vs_unasked", "first_batch_ms")
+PRINTED = (
+    "gather_vs_memcpy_crop_flip_float32",
+    "memcpy_gb_per_s",
+    "cold_vs_unasked",
+    "first_batch_ms",
+    "jpeg_vs_decode_float32",
+    "jpeg_resized_vs_decode_resize_float32",
+)
 NEEDED = 6 << 30
 
 
@@ -60,6 +72,7 @@ def _measure(pictures: Path, work: Path, rounds: int) -> dict[str, Any]:
         measure_convert.bake(work / "links", work / name, name, cores())
     found["feed"] = measure_feed.measure(work / "memmap", rounds)
     found["loader"] = measure_loader.measure(work, rounds)
+    found["jpeg"] = measure_jpeg.measure(work, rounds)
     found["cold"] = measure_cold.measure(work / "memmap", rounds)
     found["machine"] = {
         "cores": os.cpu_count(),
@@ -78,7 +91,7 @@ def _table(found: dict[str, Any]) -> str:
     lines += [f"  {name + ' / decode':<32}{ratio:>10.3f}" for name, ratio in flat["convert_vs_decode_by_format"].items()]
     lines += [
         f"  {name + ', pictures/s':<32}{rate:>10.0f}"
-        for part in ("convert", "feed", "loader", "cold")
+        for part in ("convert", "feed", "loader", "jpeg", "cold")
         for name, rate in found[part]["pictures_per_s"].items()
     ]
     lines += [f"  {name:<32}{flat[name]:>10.3f}" for name in PRINTED]

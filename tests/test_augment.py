@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from conftest import bake
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import image_folder
+from stepwise import one_after_the_other, sides
 from torchvision import transforms
 from torchvision.transforms import functional as vision
 from torchvision.transforms import v2
@@ -65,34 +66,6 @@ def sequences(draw: st.DrawFn) -> list[Augment]:
     return steps
 
 
-def sides(padding: Any) -> tuple[int, int, int, int]:
-    """Left, top, right, bottom, as torchvision's `pad` understands it."""
-    return (0,) * 4 if padding is None else (padding,) * 4 if isinstance(padding, int) else (*padding, *padding)[:4]
-
-
-def padded(image: torch.Tensor, step: RandomCrop) -> torch.Tensor:
-    """torchvision's `pad`, with each channel's black."""
-    border = list(sides(step.padding))
-    return torch.stack([vision.pad(plane[None], border, fill=float(black))[0] for plane, black in zip(image, BLACK, strict=True)])
-
-
-def one_after_the_other(image: torch.Tensor, steps: list[Augment], draws: Iterator[float]) -> torch.Tensor:
-    """The oracle, for one picture (C, H, W)."""
-    for step in steps:
-        if isinstance(step, CenterCrop):
-            image = vision.center_crop(image, step.size)
-        elif isinstance(step, RandomCrop):
-            assert isinstance(step.size, tuple)
-            image = padded(image, step)
-            top, left = (int(next(draws) * (image.shape[axis] - step.size[axis - 1] + 1)) for axis in (1, 2))
-            image = vision.crop(image, top, left, *step.size)
-        elif isinstance(step, RandomHorizontalFlip):
-            image = vision.hflip(image) if next(draws) < step.p else image
-        elif isinstance(step, RandomVerticalFlip):
-            image = vision.vflip(image) if next(draws) < step.p else image
-    return image
-
-
 @settings(deadline=None, max_examples=150)
 @given(steps=sequences(), seed=st.integers(0, 1 << 32), dtype=st.sampled_from([torch.float16, torch.float32]))
 def test_any_sequence_is_torchvisions(small: Path, *, steps: list[Augment], seed: int, dtype: torch.dtype) -> None:
@@ -103,11 +76,11 @@ def test_any_sequence_is_torchvisions(small: Path, *, steps: list[Augment], seed
         return drawn[-1]
 
     bound = bind(steps, SHAPE)
-    out = torch.empty((len(INDEX), *render_size(rows, bound)), dtype=dtype)
+    out = torch.empty((len(INDEX), *render_size(rows, bound, INDEX)), dtype=dtype)
     render(rows, INDEX, bound, values=baked_values(rows.manifest), uniform=uniform, out=out)
     pictures = torch.from_numpy(np.load(small / "shard-00000.npy")).permute(0, 3, 1, 2)
     for place, index in enumerate(INDEX):
-        expected = one_after_the_other(pictures[index], steps, iter([float(draws[place]) for draws in drawn]))
+        expected = one_after_the_other(pictures[index], steps, iter([float(draws[place]) for draws in drawn]), BLACK)
         assert torch.equal(out[place].permute(2, 0, 1), expected.to(dtype))
 
 

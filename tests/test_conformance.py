@@ -36,7 +36,7 @@ def _stock_rows(out: Path, manifest: Manifest) -> stock.Rows:
     images: list[Any] = []
     labels: list[int] = []
     for shard in manifest.shards:
-        some, targets = stock.READ[manifest.format](out / shard.name, manifest.dtype, manifest.shape)
+        some, targets = stock.READ[manifest.format](out / shard.name, manifest.dtype, manifest.shape or ())
         assert len(some) == shard.count
         images += some
         labels += targets

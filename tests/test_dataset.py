@@ -144,7 +144,7 @@ def test_refusals(baked: Path, photos: Path, tmp_path: Path) -> None:
         open_dataset(baked, augment=[transforms.ColorJitter()])
     with pytest.raises(PrebakeError, match="exclude each other"):
         open_dataset(baked, augment=[CenterCrop(8)], transform=transforms.ToTensor())
-    with pytest.raises(PrebakeError, match='floating types; for whole levels, pixels="uint8"'):
+    with pytest.raises(PrebakeError, match='floating types; for whole levels, open with pixels="uint8"'):
         open_dataset(baked, dtype=torch.uint8)
     bake(photos, tmp_path / "other", size=(16, 16), mean=(0.5, 0.5, 0.5))
     with pytest.raises(PrebakeError, match="other mean"):

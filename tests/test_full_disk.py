@@ -22,10 +22,10 @@ from readers import open_dataset
 PAGE = 4096
 UNCHECKED_CODE = """
 import sys
-import convert.report
+import convert.room
 from convert.__main__ import main
 from convert.executors import local, serial
-convert.report.check_room = lambda *_: None
+convert.room.check_room = lambda *_: None
 if sys.argv.pop(1) == "serial":
     local.EXECUTOR = serial.EXECUTOR
 main()
@@ -93,6 +93,15 @@ def test_overwrite_counts_the_room_that_the_old_bake_leaves(few: Path, disk: Dis
     for more in ((), ("--overwrite", "--seed", "1")):
         result = prebake("memmap", few, out, "--size", "160", *more)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("options", ["--size 128", "--size 400 --encoding jpeg --quality 100 --subsampling 444"])
+@pytest.mark.parametrize("format", format_names())
+def test_a_disk_that_fills_up_with_rows_of_any_length(many: Path, disk: Disk, format: str, options: str) -> None:
+    folder, enlarged = disk(7 << 20), ("--resize", "long", "--upscale")
+    done = prebake("serial", format, many, folder / "out", "--shards", "6", *enlarged, *options.split(), command=UNCHECKED)
+    assert "disk full; make room" in refused(done)
+    assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("executor", ["serial", "local"])

@@ -8,6 +8,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,8 +40,9 @@ def resident(path: Path) -> float:
     return share
 
 
-def test_what_is_asked_for_is_read(photos: Path, tmp_path: Path) -> None:
-    bake(photos, tmp_path / "out", size=(256, 256), shards=1)
+@pytest.mark.parametrize("kind", [{}, {"dtype": "uint8", "encoding": "jpeg"}, {"dtype": "uint8", "resize": "short"}], ids=str)
+def test_what_is_asked_for_is_read(photos: Path, tmp_path: Path, kind: dict[str, Any]) -> None:
+    bake(photos, tmp_path / "out", size=(256, 256), shards=1, upscale="resize" in kind, **kind)
     if not dropped(tmp_path / "out"):
         pytest.skip("pages of this file system cannot be dropped")
     rows = open_dataset(tmp_path / "out")._rows  # noqa: SLF001
@@ -67,6 +69,18 @@ def test_cold_batches_are_right(photos: Path, tmp_path: Path, order: str) -> Non
     dropped(tmp_path / "out")
     for images, _, index in Loader(open_dataset(tmp_path / "out", return_index=True), 4, order=order):  # type: ignore[arg-type]
         assert torch.equal(images, expected[index])
+
+
+def test_rows_are_asked_for_by_their_own_length(photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[int, int]]()
+    bake(photos, tmp_path / "out", size=(256, 256), shards=1, dtype="uint8", encoding="jpeg")
+    rows = open_dataset(tmp_path / "out")._rows  # noqa: SLF001
+    monkeypatch.setattr(rows.arena, "will_need", lambda starts, lengths: asked.extend(zip(starts.tolist(), lengths.tolist(), strict=True)))
+    with ThreadPoolExecutor() as pool:
+        Ahead(rows).ask(pool, np.array([4, 9]))
+    offsets, lengths = (np.load(tmp_path / "out" / name) for name in ("offsets.npy", "lengths.npy"))
+    assert asked == [(offsets[i], lengths[i]) for i in (4, 9)]
+    assert (np.diff(lengths) != 0).any()
 
 
 def test_only_what_is_needed_is_asked_for(baked: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from conftest import bake
 from processes import wait_for
 
@@ -53,17 +54,33 @@ def test_a_lost_shard_is_named_at_its_batch(baked: Path, tmp_path: Path, cut: bo
     assert loader.state_dict()["samples"] == first // 2 * 2
 
 
-def test_a_shard_that_is_lost_between_epochs_is_named(baked: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("io", ["mmap", "pread"])
+def test_a_shard_that_changes_between_epochs_is_seen(baked: Path, tmp_path: Path, io: str) -> None:
     copy = shutil.copytree(baked, tmp_path / "copy")
-    loader = Loader(open_dataset(copy), 4)
+    dataset = open_dataset(copy, io=io)
+    loader, last = Loader(dataset, 4), len(dataset) - 1
     used_up(loader)
     shard = sorted(copy.glob("shard-*"))[2]
     data = shard.read_bytes()
     shard.unlink()
     with pytest.raises(PrebakeError, match=shard.name):
         used_up(loader)
+    shard.write_bytes(bytes(len(data)))
+    used_up(loader)
+    assert not dataset[last][0].any()
     shard.write_bytes(data)
     used_up(loader)
+    assert dataset[last][0].any()
+
+
+def test_a_function_that_stops_iteration_does_not_end_the_epoch(baked: Path) -> None:
+    def stop(images: torch.Tensor) -> torch.Tensor:
+        del images
+        raise StopIteration
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        used_up(Loader(open_dataset(baked, augment=[stop]), 4))
+    ended()
 
 
 def test_a_label_of_no_class_is_named(photos: Path, tmp_path: Path) -> None:

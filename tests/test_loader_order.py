@@ -17,7 +17,7 @@ from readers.order import Order
 
 
 def order(kind: Any, count: int, *, seed: int = 0, row_nbytes: int = 1 << 20, **options: Any) -> Order:
-    return Order(kind, count, seed=seed, row_nbytes=row_nbytes, **{"stored": None, "weights": None, **options})
+    return Order(kind, count, seed=seed, mean_nbytes=row_nbytes, **{"stored": None, "weights": None, **options})
 
 
 @settings(deadline=None)

@@ -119,3 +119,16 @@ def test_odd_arguments_are_said_by_name(baked: Path) -> None:
     with pytest.raises(TypeError, match="a Loader is threads"):
         pickle.dumps(Loader(dataset, 4))
     assert len(Loader(dataset, 4, weights=torch.ones(len(dataset)))) > 0  # type: ignore[arg-type]
+
+
+def test_an_epoch_whose_rest_fills_no_batch_is_over(baked: Path) -> None:
+    dataset = open_dataset(baked)
+    count = len(dataset)
+    first = Loader(dataset, count - 2, drop_last=False)
+    next(iter(first))
+    then = Loader(dataset, 8, drop_last=True)
+    then.load_state_dict(first.state_dict())
+    assert list(then) == []
+    state = then.state_dict()
+    assert (state["epoch"], state["samples"]) == (1, 0)
+    assert len(list(then)) == count // 8

@@ -21,7 +21,7 @@ from convert.contracts import Pixels, Sample, ShardSpec
 from convert.errors import PrebakeError
 from convert.manifest import MANIFEST, Shard, SideFile, read_manifest
 from convert.registry import load_format
-from readers import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
+from readers import CenterCrop, Loader, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, open_dataset
 
 MEAN, STD = 0.4, 0.2
 HIGHEST = {"uint8": 255, "uint16": 65535, "float16": 255, "float32": 255}
@@ -57,7 +57,7 @@ def grey(like: Path, out: Path, format: str, kind: Kind) -> tuple[Path, Levels]:
         with writer.write_shard(path, ShardSpec(number, shard.count, pixels, old.target), {}) as add:
             for row in range(done, done + shard.count):
                 add(Sample(f"{row}", np.ascontiguousarray(stored[row][:, :, None]), targets[row]))
-        offsets.append(writer.locate(path))
+        offsets.append(writer.locate(path, np.full(shard.count, pixels.nbytes)))
         done += shard.count
         shards.append(Shard(path.name, shard.count, path.stat().st_size, "", None, None))
     np.save(out / "offsets.npy", np.concatenate(offsets), allow_pickle=False)
@@ -158,7 +158,11 @@ def test_other_types_of_images(coloured: Path, tmp_path: Path, dtype: torch.dtyp
         assert torch.allclose(_image(open_dataset(folder, dtype=dtype)[3]).float(), _normalised(levels[3], "uint16"), atol=1e-6)
         return
     dataset = open_dataset(folder)
-    asks: list[Callable[[], object]] = [lambda: open_dataset(folder, dtype=dtype), lambda: dataset.with_(dtype=dtype)]
+    asks: list[Callable[[], object]] = [
+        lambda: open_dataset(folder, dtype=dtype),
+        lambda: dataset.with_(dtype=dtype),
+        lambda: Loader(dataset, 2, dtype=dtype),
+    ]
     for ask in asks:
         with pytest.raises(PrebakeError, match=rf"dtype={dtype} is too coarse for the 16-bit levels of this bake: use torch.float32"):
             ask()

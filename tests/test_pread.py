@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import gc
+import mmap
 import os
 import pickle
 import shutil
@@ -48,11 +49,19 @@ def test_pixels_are_those_of_the_map(photos: Path, format: str, dtype: str, tmp_
     assert list(read.keys) == list(mapped.keys)
 
 
-def test_nothing_is_mapped(baked: Path, tmp_path: Path) -> None:
+def test_nothing_is_mapped(baked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = shutil.copytree(baked, tmp_path / "copy")
     dataset = open_dataset(copy, io="pread")
     _ = dataset[0], dataset.keys[1], dataset.targets
     assert str(copy) not in Path("/proc/self/maps").read_text()
+    expected = open_dataset(copy).column("key").tolist()
+
+    class Never(mmap.mmap):
+        def __new__(cls, *_: object, **_options: object) -> Never:
+            raise AssertionError("mapped")
+
+    monkeypatch.setattr(mmap, "mmap", Never)
+    assert dataset.column("key").tolist() == expected
 
 
 def test_threads_forks_pickles_and_workers(baked: Path, monkeypatch: pytest.MonkeyPatch) -> None:

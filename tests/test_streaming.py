@@ -47,9 +47,18 @@ def _found(loader: Any) -> Counter[tuple[bytes, int]]:
     return Counter((_bytes(image), label) for images, labels in loader for image, label in zip(images, labels.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
-def test_samples_are_those_of_the_bake(photos: Path, tmp_path: Path, dtype: str) -> None:
-    bake(photos, tmp_path / "out", "webdataset", size=(24, 20), shards=SHARDS, dtype=dtype)
+KINDS: dict[str, dict[str, Any]] = {
+    **{dtype: {"dtype": dtype} for dtype in ("uint8", "float16", "float32")},
+    "any size": {"dtype": "uint8", "resize": "short", "size": (24, 24)},
+    "jpeg": {"dtype": "uint8", "encoding": "jpeg"},
+    "jpeg of any size": {"dtype": "uint8", "encoding": "jpeg", "resize": "long", "size": (24, 24)},
+    "gray jpeg": {"dtype": "uint8", "encoding": "jpeg", "colour": "gray"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_samples_are_those_of_the_bake(photos: Path, tmp_path: Path, kind: str) -> None:
+    bake(photos, tmp_path / "out", "webdataset", shards=SHARDS, **{"size": (24, 20)} | KINDS[kind])
     dataset, stream = open_dataset(tmp_path / "out"), Stream(tmp_path / "out")
     assert len(stream) == len(dataset)
     for (image, label), (right, known) in zip(stream, dataset, strict=True):

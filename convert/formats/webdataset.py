@@ -1,6 +1,7 @@
 """WebDataset: one tar file per shard (USTAR; times, owners and groups are 0), read by the webdataset library and by tar.
 
     0000300000012.npy     row 12 of shard 3: an array (H, W, C), with its .npy header
+    0000300000012.jpg     instead, where rows are JPEGs
     0000300000012.cls     the label in decimal digits (none where the data set has no labels)
     0000300000012.json    {"target": a list of values}, where the data set has values; with --with-keys, {"key": the picture's path in
                           the source}
@@ -19,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from convert.contracts import Add, Format, Offsets, Option, Options, Sample, ShardSpec
-from convert.formats import NPY_HEADER, npy_header, read_npy_header, target_json, write_all
+from convert.formats import NPY_HEADER, npy_header, target_json
+from convert.writes import write_all
 
 
 def _member(name: str, nbytes: int) -> bytes:
@@ -32,7 +34,7 @@ def _padding(nbytes: int) -> bytes:
     return bytes(-nbytes % tarfile.BLOCKSIZE)
 
 
-def _footprint(row: int, options: Options) -> int:
+def _footprint(row: int, _even: bool, options: Options) -> int:
     """Members are a header and data, in blocks of 512 bytes."""
     small = 4 if options.get("with_keys") else 2
     return tarfile.BLOCKSIZE * (1 + small - (-(row + NPY_HEADER) // tarfile.BLOCKSIZE))
@@ -41,8 +43,6 @@ def _footprint(row: int, options: Options) -> int:
 @contextmanager
 def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
     """See `convert.contracts.WriteShard`. tarfile makes the headers; the pixels go to the file without another copy."""
-    array = npy_header(spec.pixels)
-    size = len(array) + spec.pixels.nbytes
     count = written = 0
     with path.open("wb", buffering=0) as file:
 
@@ -54,8 +54,10 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
         def add(sample: Sample) -> None:
             nonlocal count
             name = f"{spec.number:05d}{count:08d}"
-            put(_member(f"{name}.npy", size) + array)
-            put(sample.pixels)
+            array, extension = (b"", "jpg") if spec.pixels.encoding == "jpeg" else (npy_header(spec.pixels.numpy, sample.row.shape), "npy")
+            size = len(array) + sample.row.nbytes
+            put(_member(f"{name}.{extension}", size) + array)
+            put(sample.row)
             tail = _padding(size)
             small = []
             if isinstance(sample.target, int):
@@ -75,16 +77,11 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
         put(bytes(end + -(written + end) % tarfile.RECORDSIZE))
 
 
-def locate(path: Path) -> Offsets:
-    """See `convert.contracts.Format.locate`."""
-    offsets = []
-    with tarfile.open(path, "r:") as tar, path.open("rb") as file:
-        for member in tar:
-            if member.name.endswith(".npy"):
-                file.seek(member.offset_data)
-                read_npy_header(file)
-                offsets.append(file.tell())
-    return np.array(offsets, np.int64)
+def locate(path: Path, lengths: Offsets) -> Offsets:
+    """See `convert.contracts.Format.locate`. A row is the end of its member."""
+    with tarfile.open(path, "r:") as tar:
+        ends = [member.offset_data + member.size for member in tar if member.name.endswith((".npy", ".jpg"))]
+    return np.array(ends, np.int64) - lengths
 
 
 def targets(path: Path) -> list[Any]:

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from PIL import Image
 
-from convert.contracts import Array, Pixels
+from convert.contracts import Array, Pixels, RejectError
 from convert.errors import UsageError
-from convert.image.decode import decode
+from convert.image.code import encode, is_plain
+from convert.image.decode import Decoded, decode
 from convert.image.levels import Normalise, level_values
-from convert.image.resize import Placement, fit, place
-from convert.manifest import Decoding
+from convert.image.resize import FREE, Placement, fit, place
+from convert.manifest import Decoding, Jpeg
+
+KEPT = "JPEG kept as it was"
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class Recipe:
     colour: str = "RGB"
     """RGB, or gray: one channel."""
     decoding: Decoding = field(default_factory=Decoding)
+    upscale: bool = False
+    """For `short` and `long`: whether smaller pictures are enlarged."""
+    jpeg: Jpeg | None = None
+    """How rows are coded; None leaves them raw."""
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Recipe:
@@ -37,12 +45,22 @@ class Recipe:
         decoding = fields["decoding"]
         window = None if decoding["window"] is None else tuple(decoding["window"])
         tuples = {name: tuple(fields[name]) for name in ("size", "mean", "std")}
-        return cls(**fields | tuples | {"decoding": Decoding(**decoding | {"window": window})})
+        jpeg = None if fields["jpeg"] is None else Jpeg(**fields["jpeg"])
+        return cls(**fields | tuples | {"decoding": Decoding(**decoding | {"window": window}), "jpeg": jpeg})
 
     @property
     def pixels(self) -> Pixels:
         """What a row holds."""
-        return Pixels(*self.size, len(self.mean), self.dtype)
+        height, width = (None, None) if self.resize in FREE else self.size
+        return Pixels(height, width, len(self.mean), self.dtype, "raw" if self.jpeg is None else "jpeg")
+
+    def place(self, height: int, width: int) -> Placement:
+        """Where a picture goes in its row."""
+        return place(height, width, self.size, self.resize, upscale=self.upscale)
+
+    def row_size(self, at: Placement) -> tuple[int, int]:
+        """Height and width of the row of a picture that goes there."""
+        return (at.height, at.width) if self.resize in FREE else self.size
 
     def check(self) -> None:
         """Look whether every level survives.
@@ -65,7 +83,9 @@ class Baked(NamedTuple):
     """A row, and how it came about."""
 
     row: Array
-    """(H, W, C); the same buffer at each call."""
+    """Pixels (H, W, C), which may be the same buffer at each call; or a JPEG file's bytes (n,)."""
+    size: tuple[int, int]
+    """Its height and width, in pixels."""
     height: int
     """Of the upright source, in pixels."""
     width: int
@@ -79,23 +99,42 @@ class Bake:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
+        self.channels = recipe.pixels.channels
         self._mode = "F" if recipe.dtype == "uint16" else "L" if recipe.colour == "gray" else "RGBX"
         self._normalise = Normalise(recipe.pixels, recipe.mean, recipe.std)
 
     def __call__(self, data: bytes, seen: Counter[str] | None = None) -> Baked:
-        """Decode, upright, colour, resize, normalise; `seen` counts what was done.
+        """Decode, upright, colour, resize, then normalise or code; `seen` counts what was done.
 
         Raises:
             RejectError: the picture cannot be baked.
         """
-        recipe = self._recipe
-        decoded = decode(data, seen, decoding=recipe.decoding, mode=self._mode, enough=self._enough)
-        at = place(decoded.height, decoded.width, recipe.size, recipe.resize)
-        fitted = fit(decoded.picture, at, recipe.size, recipe.filter)
-        row = self._normalise(np.asarray(fitted.convert("RGB") if fitted.mode == "RGBX" else fitted))
-        return Baked(row, decoded.height, decoded.width, at, decoded.format)
+        recipe, counts = self._recipe, Counter[str]() if seen is None else seen
+        before = counts.total()
+        decoded = decode(data, counts, decoding=recipe.decoding, mode=self._mode, enough=self._enough)
+        at = recipe.place(decoded.height, decoded.width)
+        if recipe.upscale and at.height * at.width > recipe.decoding.max_pixels:
+            raise RejectError("too_large", f"{at.width} x {at.height} pixels once enlarged, --max-pixels is {recipe.decoding.max_pixels}")
+        size = recipe.row_size(at)
+        if counts.total() == before and self._passes(data, decoded, at, size):
+            counts[KEPT] += 1
+            row = np.frombuffer(data, np.uint8)
+        else:
+            row = self._row(fit(decoded.picture, at, size, recipe.filter))
+        return Baked(row, size, decoded.height, decoded.width, at, decoded.format)
+
+    def _passes(self, data: bytes, decoded: Decoded, at: Placement, size: tuple[int, int]) -> bool:
+        """Whether a file, to which decoding did nothing else, already is what its row is to be."""
+        whole = (decoded.height, decoded.width) == size == (at.height, at.width)
+        jpeg = self._recipe.jpeg
+        return jpeg is not None and jpeg.passthrough and whole and is_plain(data, self.channels)
+
+    def _row(self, picture: Image.Image) -> Array:
+        if self._recipe.jpeg is not None:
+            return encode(picture, self._recipe.jpeg)
+        return self._normalise(np.asarray(picture.convert("RGB") if picture.mode == "RGBX" else picture))
 
     def _enough(self, height: int, width: int) -> tuple[int, int]:
         """Twice the sides that a picture is resized to."""
-        at = place(height, width, self._recipe.size, self._recipe.resize)
+        at = self._recipe.place(height, width)
         return 2 * at.height, 2 * at.width

@@ -19,6 +19,7 @@ class Normalise:
     """Turns (H, W, C) levels into a row. Two neighbouring bytes at a time: twice as fast as one, and as exact."""
 
     def __init__(self, pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
+        """The pictures that come may have any size."""
         self._pixels = pixels
         if not pixels.dtype.startswith("float"):
             return
@@ -29,20 +30,22 @@ class Normalise:
         firsts = [2 * k % channels for k in range(channels)]
         both = [np.stack([values[low, a], values[high, (a + 1) % channels]], axis=1) for a in firsts]
         self._tables = [np.ascontiguousarray(table).view(pair).reshape(-1) for table in both]
-        count = pixels.height * pixels.width * channels
-        self._group = 2 * channels
-        self._levels = np.zeros(-(-count // self._group) * self._group, np.uint8)
-        self._row = np.empty(self._levels.size, pixels.numpy)
-        self._pairs = self._row.view(pair).reshape(-1, channels)
+        self._pair, self._group = pair, 2 * channels
+        self._levels, self._row = np.zeros(0, np.uint8), np.empty(0, pixels.numpy)
 
     def __call__(self, levels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The row (H, W, C): of 8-bit levels, or for uint16 of float32 ones. The result may be the same buffer at each call."""
+        """The row (H, W, C): of 8-bit levels, or for uint16 of float32 ones. The result may lie in the same buffer at each call."""
+        shape = *levels.shape[:2], self._pixels.channels
         if self._pixels.dtype == "uint16":  # a filter may overshoot
             levels = np.rint(levels).clip(0, np.iinfo(np.uint16).max)
         if not self._pixels.dtype.startswith("float"):
-            return np.ascontiguousarray(levels.astype(self._pixels.numpy, copy=False)).reshape(self._pixels.shape)
+            return np.ascontiguousarray(levels.astype(self._pixels.numpy, copy=False)).reshape(shape)
+        whole = -(-levels.size // self._group) * self._group
+        if whole > self._levels.size:
+            self._levels, self._row = np.zeros(whole, np.uint8), np.empty(whole, self._pixels.numpy)
         self._levels[: levels.size] = levels.reshape(-1)
-        words = self._levels.view("<u2").reshape(self._pairs.shape)
+        words = self._levels[:whole].view("<u2").reshape(-1, shape[2])
+        pairs = self._row[:whole].view(self._pair).reshape(-1, shape[2])
         for k, table in enumerate(self._tables):
-            np.take(table, words[:, k], out=self._pairs[:, k], mode="wrap")
-        return self._row[: levels.size].reshape(self._pixels.shape)
+            np.take(table, words[:, k], out=pairs[:, k], mode="wrap")
+        return self._row[: levels.size].reshape(shape)

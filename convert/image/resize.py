@@ -9,7 +9,9 @@ FILTERS = {
     "bicubic": Image.Resampling.BICUBIC,
     "lanczos": Image.Resampling.LANCZOS,
 }
-METHODS = ("center-crop", "stretch", "pad")
+METHODS = ("center-crop", "stretch", "pad", "short", "long")
+FREE = ("short", "long")
+"""The methods that keep a picture's shape, so that rows differ in size."""
 LARGEST = 1 << 24
 """Pixels that a resized picture may have before it is cropped."""
 
@@ -23,13 +25,20 @@ class Placement(NamedTuple):
     left: int
 
 
-def place(height: int, width: int, size: tuple[int, int], method: str) -> Placement:
+def place(height: int, width: int, size: tuple[int, int], method: str, *, upscale: bool = False) -> Placement:
     """Where a picture of `height` x `width` goes in a row of `size` (height, width).
 
     `center-crop` is torchvision's `Resize(s)`, whose long side is `int(s * long / short)`, then `CenterCrop(s)`, which crops at
     `int(round((long - s) / 2))`; for two different sides, the picture covers the row. `pad` fits the picture into the row. No side falls
     below one pixel.
+
+    `short` and `long` keep the shape: that side becomes `size[0]`, the other one follows as in torchvision's `Resize(s)`, and the row is as
+    large as the picture. Smaller pictures stay as they are unless `upscale`.
     """
+    if method in FREE:
+        side = min(height, width) if method == "short" else max(height, width)
+        to = size[0] if side > size[0] or upscale else side
+        return Placement(max(1, to * height // side), max(1, to * width // side), 0, 0)
     to_height, to_width = size
     if method == "stretch":
         return Placement(to_height, to_width, 0, 0)
@@ -45,6 +54,8 @@ def place(height: int, width: int, size: tuple[int, int], method: str) -> Placem
 
 def kept_share(height: int, width: int, size: tuple[int, int], method: str) -> float:
     """Which part of a picture's area ends up in the row, 0 to 1."""
+    if method in FREE:
+        return 1.0
     at = place(height, width, size, method)
     return min(1.0, size[0] / at.height) * min(1.0, size[1] / at.width)
 

@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
+COLOURS = {"RGB": 3, "gray": 1}
+"""Channels of each."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One shard's file. Row r's pixels begin at byte `first + r * stride`; where `stride` is null, `offsets.npy` says it."""
+    """One shard's file. Row r is at `first + r * stride`; where `stride` is null, `offsets.npy` says it (always for rows of any length)."""
 
     name: str
     count: int
@@ -66,6 +68,18 @@ class Decoding:
 
 
 @dataclass(frozen=True)
+class Jpeg:
+    """How rows are coded, where they are JPEGs."""
+
+    quality: int = 90
+    """From 1 to 100, as libjpeg counts."""
+    subsampling: str = "420"
+    """420: colours at half the size, as in most files; 444: at full size."""
+    passthrough: bool = False
+    """Whether a source that already is such a JPEG was stored as it is."""
+
+
+@dataclass(frozen=True)
 class Manifest:
     """All that a reader needs to know. Checksums are SHA-256, in hex. No time, path or worker count is in it."""
 
@@ -73,8 +87,11 @@ class Manifest:
     format: str
     options: dict[str, Any]
     encoding: str
+    """raw: pixels; jpeg: each row is a JPEG file, and `lengths.npy` says how long."""
+    jpeg: Jpeg | None
     count: int
-    shape: tuple[int, int, int]
+    shape: tuple[int, int, int] | None
+    """(H, W, C), or None where rows differ in size, which `sizes.npy` says."""
     dtype: str
     layout: str
     colour: str
@@ -84,6 +101,10 @@ class Manifest:
     std: tuple[float, ...]
     normalized: bool
     resize: str
+    side: int | None
+    """The short or the long side of rows that differ in size; None where they have one shape."""
+    upscale: bool
+    """Whether smaller pictures were enlarged to that side."""
     filter: str
     target: Target
     classes: tuple[str, ...]
@@ -112,8 +133,19 @@ class Manifest:
         return np.dtype(self.dtype).newbyteorder("<")
 
     @property
+    def channels(self) -> int:
+        """3, or 1 for gray."""
+        return COLOURS[self.colour]
+
+    @property
     def row_nbytes(self) -> int:
-        """Bytes of one row."""
+        """Bytes of one row, where rows are raw and of one shape.
+
+        Raises:
+            ValueError: they are not.
+        """
+        if self.shape is None or self.encoding != "raw":
+            raise ValueError("rows differ in length")
         height, width, channels = self.shape
         return height * width * channels * self.row.itemsize
 

@@ -6,8 +6,8 @@ from readers.augment.erase import RandomErasing
 from readers.augment.flip import RandomHorizontalFlip, RandomVerticalFlip
 from readers.augment.pixels import InPixels
 from readers.augment.resize import RandomResizedCrop
-from readers.augment.step import Augment, Uniform
-from readers.augment.window import Box, Window
+from readers.augment.step import Augment, TooSmallError, Uniform
+from readers.augment.window import Box, Sides, Window
 
 __all__ = [
     "Augment",
@@ -19,7 +19,9 @@ __all__ = [
     "RandomHorizontalFlip",
     "RandomResizedCrop",
     "RandomVerticalFlip",
+    "Sides",
     "Step",
+    "TooSmallError",
     "Uniform",
     "Window",
     "bind",

@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from readers.augment.step import Uniform
-from readers.augment.window import Whole
+from readers.augment.window import Sides, Whole
 
 ATTEMPTS = 10
 Range = tuple[float, float]
 Floats = npt.NDArray[np.float64]
 
 
-def attempt(area: int, scale: Range, ratio: Range, uniform: Uniform) -> tuple[Floats, Floats]:
+def attempt(area: Sides, scale: Range, ratio: Range, uniform: Uniform) -> tuple[Floats, Floats]:
     """Sides (10, B) of boxes: sqrt(a * r) and sqrt(a / r), rounded. a / `area` is uniform in `scale`, log(r) in log(`ratio`)."""
     draws = np.stack([uniform() for _ in range(2 * ATTEMPTS)])
     target = area * (scale[0] + (scale[1] - scale[0]) * draws[::2])
@@ -29,6 +29,6 @@ def first(fits: npt.NDArray[np.bool_], *sides: Floats) -> list[Whole]:
     return [np.take_along_axis(side, pick, axis=0)[0].astype(np.int64) for side in sides]
 
 
-def place(length: int, side: Whole, uniform: Uniform) -> Whole:
+def place(length: Sides, side: Whole, uniform: Uniform) -> Whole:
     """Where a side (B,) begins in a length, every place as likely."""
     return np.asarray((uniform() * (length - side + 1)).astype(np.int64))

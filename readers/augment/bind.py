@@ -12,6 +12,7 @@ from readers.augment.erase import RandomErasing
 from readers.augment.pixels import BatchTransform, InPixels
 from readers.augment.resize import RandomResizedCrop
 from readers.augment.step import Augment
+from readers.augment.window import Sides
 
 Step = Augment | RandomErasing | InPixels | BatchTransform
 
@@ -23,6 +24,8 @@ def bind(steps: Iterable[Step] | Step | None, shape: tuple[int, int, int], *, le
         PrebakeError: a step makes no sense there, or comes too late.
     """
     bound: tuple[Step, ...] = () if steps is None else tuple(steps) if isinstance(steps, Iterable) else (steps,)
+    height: Sides
+    width: Sides
     height, width, channels = shape
     for place, step in enumerate(bound):
         before = bound[:place]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from convert.errors import PrebakeError
-from readers.augment.step import Augment, Uniform
-from readers.augment.window import Window
+from readers.augment.step import Augment, TooSmallError, Uniform
+from readers.augment.window import Sides, Window
 
 Size = int | tuple[int, int]
 Padding = int | tuple[int, int] | tuple[int, int, int, int]
@@ -32,10 +32,13 @@ def pair(size: Size) -> tuple[int, int]:
     return height, width
 
 
-def _fit(step: Augment, size: Size, height: int, width: int) -> tuple[int, int]:
+def _fit(step: Augment, size: Size, height: Sides, width: Sides) -> tuple[int, int]:
     to_height, to_width = pair(size)
-    if to_height > height or to_width > width:
-        raise PrebakeError(f"{step} does not fit into rows of {height}x{width}: crop less, or bake with a larger --size")
+    small = np.atleast_1d(np.less(height, to_height) | np.less(width, to_width))
+    if small.any():
+        number = int(small.argmax())
+        high, wide = (int(np.atleast_1d(side)[number % np.size(side)]) for side in (height, width))
+        raise TooSmallError(f"{step} does not fit into rows of {high}x{wide}: crop less, or bake with a larger --size", number)
     return to_height, to_width
 
 
@@ -45,7 +48,7 @@ class CenterCrop(Augment):
 
     size: Size
 
-    def bind(self, height: int, width: int) -> tuple[int, int]:
+    def bind(self, height: Sides, width: Sides) -> tuple[Sides, Sides]:
         """See `Augment.bind`."""
         return _fit(self, self.size, height, width)
 
@@ -54,7 +57,8 @@ class CenterCrop(Augment):
         del uniform
         height, width = pair(self.size)
         zero = np.zeros_like(window.top)
-        window.crop(zero + round((window.height - height) / 2), zero + round((window.width - width) / 2), height, width)
+        top, left = (np.rint((np.subtract(here, there)) / 2) for here, there in ((window.height, height), (window.width, width)))
+        window.crop(zero + top.astype(np.int64), zero + left.astype(np.int64), height, width)
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,12 @@ class RandomCrop(Augment):
     size: Size
     padding: Padding | None = None
 
-    def bind(self, height: int, width: int) -> tuple[int, int]:
+    def bind(self, height: Sides, width: Sides) -> tuple[Sides, Sides]:
         """See `Augment.bind`."""
         left, top, right, bottom = self.borders
         height, width = height + top + bottom, width + left + right
         after = _fit(self, self.size, height, width)
-        if after == (height, width):
+        if isinstance(height, int) and after == (height, width):
             raise PrebakeError(f"{self} never moves in rows of {height}x{width}: crop less, bake with a larger --size, or leave it out")
         return after
 

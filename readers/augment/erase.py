@@ -14,6 +14,7 @@ from convert.errors import PrebakeError
 from readers.augment.attempts import Range, attempt, first, place
 from readers.augment.step import Uniform, check_probability, check_range
 from readers.augment.window import Whole
+from readers.strips import copy
 
 Chosen = npt.NDArray[np.bool_]
 
@@ -57,17 +58,15 @@ class RandomErasing:
     def apply(self, images: torch.Tensor, uniform: Uniform) -> None:
         """Erase in a batch (B, C, H, W), in place."""
         box, chosen, seeds = self.draw(images.shape[2], images.shape[3], uniform)
-        values = None if self.value == "random" else torch.as_tensor(self.value, dtype=images.dtype, device=images.device).reshape(-1, 1, 1)
+        values = None if self.value == "random" else torch.as_tensor(self.value, dtype=images.dtype, device=images.device)
         for k in np.flatnonzero(chosen).tolist():
             top, left, height, width = box[:, k].tolist()
-            part = images[k, :, top : top + height, left : left + width]
+            part = images[k, :, top : top + height, left : left + width].permute(1, 2, 0)
             if values is None:
                 noise = torch.Generator().manual_seed(int(seeds[k]))
-                part.copy_(torch.randn((height, width, len(part)), generator=noise, device="cpu").permute(2, 0, 1))
-            elif len(values) == 1:
-                part.fill_(values[0, 0, 0])
+                copy(part, torch.randn((height, width, len(images[k])), generator=noise, device="cpu"))
             else:
-                part.copy_(values)
+                copy(part, values.expand_as(part))
 
     def draw(self, height: int, width: int, uniform: Uniform) -> tuple[Whole, Chosen, Whole]:
         """Top, left, height and width (4, B) of boxes; whether there is one; a seed for each."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from readers.augment.step import Augment, Uniform, check_probability
-from readers.augment.window import Window
+from readers.augment.window import Sides, Window
 
 
 @dataclass(frozen=True)
 class _Flip(Augment):
     p: float = 0.5
 
-    def bind(self, height: int, width: int) -> tuple[int, int]:
+    def bind(self, height: Sides, width: Sides) -> tuple[Sides, Sides]:
         """See `Augment.bind`."""
         check_probability(self, self.p)
         return height, width

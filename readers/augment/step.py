@@ -13,20 +13,30 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.errors import PrebakeError
-from readers.augment.window import Window
+from readers.augment.window import Sides, Window
 
 Uniform = Callable[[], npt.NDArray[np.float64]]
 """Draws one number in [0, 1) for each picture of the batch. Each step calls it equally often, whatever the pictures and the numbers are."""
 
 
+class TooSmallError(PrebakeError):
+    """A picture is smaller than what is cut out of it."""
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.number = number
+        """Which of the pictures that were looked at."""
+
+
 class Augment(ABC):
     """One step of `augment=`."""
 
-    def bind(self, height: int, width: int) -> tuple[int, int]:
-        """Check that the step makes sense for pictures of this size; returns the size after it.
+    def bind(self, height: Sides, width: Sides) -> tuple[Sides, Sides]:
+        """Check that the step makes sense for pictures of these sizes, one or (B,); returns the sizes after it.
 
         Raises:
-            PrebakeError: it makes none.
+            TooSmallError: one is smaller than what is cut out of it.
+            PrebakeError: the step makes no sense for any.
         """
         return height, width
 

@@ -6,26 +6,29 @@ import numpy as np
 import numpy.typing as npt
 
 Whole = npt.NDArray[np.int64]
-Box = tuple[Whole, Whole, int | Whole, int | Whole]
-"""Top, left (B,), height and width, which may be one number for all pictures."""
+Sides = int | Whole
+"""A height or width: one number for all pictures, or one for each (B,)."""
+Box = tuple[Whole, Whole, Sides, Sides]
+"""Top, left (B,), height and width."""
 
 
 class Window:
     """`height` x `width` from (`top`, `left`) of a source, then flipped. All arrays are (B,) or (k, B).
 
-    The source is the row; or, once there are `boxes`, what those parts of the row become when they are resized to `source`.
+    The source is the row; or, once there are `boxes`, what those parts of the row become when they are resized.
     """
 
-    def __init__(self, batch: int, height: int, width: int) -> None:
+    def __init__(self, batch: int, height: Sides, width: Sides) -> None:
         """The whole row, unflipped."""
         self.height, self.width = height, width
-        self.source = height, width
         self.top, self.left = np.zeros(batch, np.int64), np.zeros(batch, np.int64)
         self.flip_rows, self.flip_columns = np.zeros(batch, bool), np.zeros(batch, bool)
         self.bounds: Whole | None = None
         """Where there was padding: top, left, bottom and right of what is seen of the source (4, B); beyond it all is black."""
         self.boxes: Box | None = None
         """The parts of the row."""
+        self.resized = 0, 0
+        """Height and width that they are resized to."""
 
     def crop(self, top: Whole, left: Whole, height: int, width: int) -> None:
         """Narrow the window to a part of what is seen now: in a flipped picture, left is right."""
@@ -48,19 +51,20 @@ class Window:
             raise AssertionError("resized twice, or after padding: bind() refuses this")
         self.boxes = *self._place(*box), box[2], box[3]
         self.top, self.left = np.zeros_like(self.top), np.zeros_like(self.left)
-        self.source = self.height, self.width = height, width
+        self.resized = self.height, self.width = height, width
 
     def seen(self) -> tuple[Box, Whole | None]:
         """What of the source is seen, and where that lies in the picture: (2, B); None where it is all of it."""
         if self.bounds is None:
             return (self.top, self.left, self.height, self.width), None
-        start, size = np.stack([self.top, self.left]), np.array([[self.height], [self.width]])
+        start = np.stack([self.top, self.left])
+        size = np.stack([np.broadcast_to(side, self.top.shape) for side in (self.height, self.width)])
         low, high = (np.clip(edge, self.bounds[:2], np.maximum(self.bounds[:2], self.bounds[2:])) for edge in (start, start + size))
         flipped = np.stack([self.flip_rows, self.flip_columns])
         place = np.where(flipped, start + size - high, low - start).clip(0, size)
         return (*low, *(high - low)), place
 
-    def _place(self, top: Whole, left: Whole, height: int | Whole, width: int | Whole) -> tuple[Whole, Whole]:
+    def _place(self, top: Whole, left: Whole, height: Sides, width: Sides) -> tuple[Whole, Whole]:
         """Where a part of what is seen begins in the source."""
         return (
             self.top + np.where(self.flip_rows, self.height - height - top, top),

@@ -28,6 +28,8 @@ class Baked:
     """Of all its files."""
     seconds: float | None
     """That baking took; None where it was there before."""
+    lead: str = ""
+    """See `Pictures`."""
 
 
 def shard_files(folder: Path) -> list[Path]:
@@ -49,7 +51,7 @@ def there(folder: Path, seconds: float | None = None) -> Baked:
 def needed(pictures: Pictures, formats: tuple[str, ...], dtypes: tuple[str, ...], size: int) -> int:
     """Bytes that all bakes will take."""
     each = {"float16": 2, "float32": 4, "uint8": 1}
-    rows = [load_format(format).footprint(size * size * 3 * each[dtype], {}) for format in formats for dtype in dtypes]
+    rows = [load_format(format).footprint(size * size * 3 * each[dtype], True, {}) for format in formats for dtype in dtypes]
     return sum(rows) * len(pictures.keys)
 
 
@@ -78,6 +80,8 @@ def bake_all(
                 crew=crew,
             )
             plan, _ = resolve(request)
-            bakes.append(there(out, carry_out(plan, out, crew).seconds))
-    os.sync()  # what is still to be written would be billed to the first row that reads
+            done = there(out, carry_out(plan, out, crew).seconds)
+            done.lead = pictures.lead
+            bakes.append(done)
+            os.sync()  # what is still to be written would be billed to the next bake, or to the first row that reads
     return bakes

@@ -16,7 +16,7 @@ from benching.pictures import Pictures, choose, read_once
 from benching.settings import FOLDER, Settings
 from benching.turns import BOUND, Turns
 from benching.verdict import notes, verdict
-from benching.work import Nothing, Training, model_threads
+from benching.work import Nothing, Training, model_threads, precision
 from convert.errors import PrebakeError
 
 KINDS = {"loader": "loader_only", "training": "training", "cold": "cold"}
@@ -63,7 +63,7 @@ def measure(settings: Settings, work: Path, say: Callable[[str], None]) -> dict[
         raise PrebakeError(f"the rows did not see the same labels in the same order ({', '.join(sorted(checksums))}): bake from one folder")
     counts = {"measured": len(keys), "full": full, "scaled": full != len(keys), "batch": settings.batch}
     told: dict[str, Any] = {"schema": 1, "machine": about, "asked": _plain(settings), "pictures": counts, "labels": checksums.pop()}
-    told |= {"bound": bound, "rows": rows}
+    told |= {"one_class": _classes(contenders) == 1, "precision": precision(settings), "bound": bound, "rows": rows}
     return told | {"notes": notes(told), "verdict": verdict(told)}
 
 

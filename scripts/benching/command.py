@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import sys
 from pathlib import Path
@@ -11,13 +10,18 @@ from typing import Any
 
 import click
 
-from benching import diagnose, pngs, sweep, swept
+from benching import diagnose, sections, sweep, swept
 from benching.bench import measure, prepare
+from benching.ended import end
+from benching.grid import NAMES, parse
+from benching.machine import describe
+from benching.markdown import markdown
+from benching.output import Told, check, write
 from benching.page import curves_page, page
 from benching.presets import PRESETS, with_preset
 from benching.settings import MODELS, Settings
 from benching.settle import settings_of, workplace
-from benching.table import table
+from benching.table import plain
 from convert.errors import PrebakeError, UsageError, printable
 
 
@@ -38,8 +42,8 @@ def seconds(text: str) -> float:
     return float(match[1]) * (60 if match[2] == "min" else 1)
 
 
-def carry_out(given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """Figures, the text for a terminal, and the page.
+def carry_out(given: dict[str, Any]) -> Told:
+    """Do what is asked for.
 
     Raises:
         PrebakeError: see what is asked for.
@@ -47,29 +51,38 @@ def carry_out(given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
     settings = settings_of(given)
     if given["diagnose"]:
         told = diagnose.diagnose(given["diagnose"], settings, say)
-        return told, (text := diagnose.report(told)), curves_page("prebake bench: a loader", [], text)
+        text = diagnose.report(told)
+        return Told(told, text, f"```\n{text}\n```\n", curves_page("prebake bench: a loader", [], text))
     if settings.data is None and not settings.baked:
         raise UsageError("nothing to measure: give --data FOLDER, or --baked DIR")
     with workplace(given["work"], given["keep"], say) as work:
         if given["sweep"]:
             return try_settings(settings, work, given)
         told = measure(settings, work, say)
-    return told, (text := table(told)), page(told, text)
+    parts = sections.about(told), sections.sections(told), sections.last(told)
+    return Told(told, text := plain(*parts), markdown(*parts), page(told, text))
 
 
-def try_settings(settings: Settings, work: Path, given: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+def try_settings(settings: Settings, work: Path, given: dict[str, Any]) -> Told:
     """The same for a sweep.
 
     Raises:
         PrebakeError: see `sweep`.
     """
-    grid, budget = sweep.parse(given["sweep"]), seconds(given["sweep_budget"])
+    grid, budget = parse(given["sweep"]), seconds(given["sweep_budget"])
+    about = describe(settings.device, work, settings.data)
     pictures, bakes = prepare(settings, work, say)
     found = sweep.sweep_all(pictures, bakes, settings, grid=grid, budget=budget, say=say)
     # A chart for each: a folder's curve would lie flat below a bake's.
-    curves = [(f"{one.name}, {name}", [(name, points)]) for one in found for name, points in one.curves.items() if points]
-    text = swept.report(found)
-    return {"schema": 1, "sweep": [dataclasses.asdict(one) for one in found]}, text, curves_page("prebake bench: a sweep", curves, text)
+    curves = [
+        (f"{one.name}, {name}", [(name, [(str(point.value), point.pictures_per_s) for point in points])])
+        for one in found
+        for name, points in one.curves.items()
+        if points
+    ]
+    parts = [*sections.here(about), swept.asked(settings)], swept.sections(found), swept.best(found)
+    figures = {"schema": 1, "machine": about, "sweep": [dataclasses.asdict(one) for one in found]}
+    return Told(figures, text := plain(*parts), markdown(*parts), curves_page("prebake bench: a sweep", curves, text))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,11 +104,12 @@ def try_settings(settings: Settings, work: Path, given: dict[str, Any]) -> tuple
 @click.option("--work", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where to bake.  [a temporary folder]")
 @click.option("--keep", is_flag=True, help="Leave the bakes there.")
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Options that replay a well-known experience.")
-@click.option("--sweep", metavar="NAME=A,B", multiple=True, help="Try DataLoader's settings, one at a time.")
+@click.option("--sweep", metavar="NAME=A,B", multiple=True, help="Try DataLoader's settings; with --model in training, else alone.")
 @click.option("--sweep-budget", default="3min", show_default=True, help="Time for all of it.")
 @click.option("--diagnose", metavar="MODULE:FUNCTION", help="Look at a loader of yours instead.")
 @click.argument("words", nargs=-1)
 @click.option("--json", "to_json", type=click.Path(path_type=Path), help="Write the figures.")
+@click.option("--markdown", "to_markdown", type=click.Path(path_type=Path), help="Write the tables, to paste.")
 @click.option("--html", "to_html", type=click.Path(path_type=Path), help="Write a page with charts.")
 @click.option("--png", "to_png", type=click.Path(file_okay=False, path_type=Path), help="Write its charts into a folder.")
 @click.pass_context
@@ -105,22 +119,32 @@ def main(context: click.Context, /, **given: Any) -> None:
     --baked and --sweep take further words: --sweep num_workers=0,2 batch_size=64,256
     """
     typed = {name for name in given if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
-    given["sweep"] = [word for word in (*given["sweep"], *given["words"]) if given["sweep"]]
-    given["baked"] = [*given["baked"], *(Path(word) for word in given["words"] if not given["sweep"])]
     try:
-        if given["words"] and not (given["sweep"] or "baked" in typed):
-            raise UsageError(f"{given['words'][0]}: write --data {given['words'][0]}, or --baked")
-        told, text, html = carry_out(with_preset(given, typed))
+        _deal_out_words(given, typed)
+        check(given)
+        told = carry_out(with_preset(given, typed))
+        click.echo(told.text)
+        write(told, given)
     except PrebakeError as error:
         say(str(error))
         sys.exit(error.exit_code)
     except OSError as error:
         say(printable(error))
         sys.exit(1)
-    click.echo(text)
-    if given["to_json"]:
-        given["to_json"].write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    if given["to_html"]:
-        given["to_html"].write_text(html, "utf-8", "xmlcharrefreplace")
-    if given["to_png"]:
-        pngs.write(html, given["to_png"])
+    except KeyboardInterrupt as error:
+        end(error)
+
+
+def _deal_out_words(given: dict[str, Any], typed: set[str]) -> None:
+    """Words behind --sweep and --baked, which click leaves over, go where they belong.
+
+    Raises:
+        UsageError: they belong nowhere.
+    """
+    settings = [word for word in given["words"] if given["sweep"] and word.partition("=")[0] in NAMES]
+    folders = [word for word in given["words"] if word not in settings]
+    if folders and "baked" not in typed:
+        what = f"--sweep {folders[0]}: write NAME=0,1,2" if given["sweep"] else f"{folders[0]}: write --data {folders[0]}, or --baked"
+        raise UsageError(what)
+    given["sweep"] = [*given["sweep"], *settings]
+    given["baked"] = [*given["baked"], *map(Path, folders)]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch.utils.data import DataLoader
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
@@ -17,6 +18,7 @@ from benching.feeds import Contender, Feed, LoaderFeed, TorchFeed
 from benching.pictures import Pictures
 from benching.room import ready
 from benching.settings import FOLDER, Settings
+from convert.errors import PrebakeError, printable
 from readers import Loader, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, open_dataset, torch_loader
 
 WHOLE = "not cropped"
@@ -37,9 +39,11 @@ def _transform(settings: Settings) -> Any:
 def of_folder(pictures: Pictures, settings: Settings, options: dict[str, Any], role: str) -> Contender:
     """ImageFolder and a DataLoader with some options."""
     dataset = ImageFolder(str(pictures.root), _transform(settings), allow_empty=True)
-    keys = [str(Path(path).relative_to(pictures.root)) for path, _ in dataset.samples]
-    workers = options.get("num_workers", 0)
+    keys = [str(Path(path).relative_to(pictures.root)).removeprefix(pictures.lead) for path, _ in dataset.samples]
     options = dict(options)
+    workers = options.get("num_workers", 0)
+    if workers:
+        options.setdefault("prefetch_factor", 2)  # torch's own
 
     def make(**more: Any) -> DataLoader[Any]:
         return DataLoader(dataset, settings.batch, **options, **more)
@@ -49,7 +53,8 @@ def of_folder(pictures: Pictures, settings: Settings, options: dict[str, Any], r
         format=FOLDER,
         dtype="jpeg",
         loader="DataLoader",
-        setup=f"{workers} workers",
+        setup=f"{workers} workers, {options['prefetch_factor']} batches ready in each" if workers else "0 workers",
+        workers=workers,
         keys=keys,
         files=pictures.files,
         nbytes=pictures.nbytes,
@@ -68,24 +73,39 @@ def tuned(settings: Settings) -> dict[str, Any]:
 
 
 def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: str) -> Contender:
-    """A bake through the Loader, or through torch_loader, with some options."""
+    """A bake through the Loader, or through torch_loader, with some options.
+
+    Raises:
+        PrebakeError: its rows are smaller than the crop.
+    """
     plain = open_dataset(bake.folder)
-    whole = settings.augment == "crop" and plain.manifest.shape[:2] == (settings.crop, settings.crop)
+    shape = plain.manifest.shape  # None where rows differ in size
+    if shape and settings.augment == "crop" and min(shape[:2]) < settings.crop:
+        raise PrebakeError(
+            f"{printable(bake.folder)} has rows of {shape[0]} x {shape[1]}, and crops of {settings.crop} x {settings.crop} are timed: "
+            "give --augment rrc, which resizes, or leave that bake out"
+        )
+    whole = settings.augment == "crop" and shape is not None and shape[:2] == (settings.crop, settings.crop)
     cut = RandomResizedCrop(settings.crop) if settings.augment == "rrc" else RandomCrop(settings.crop)
     steps = [RandomHorizontalFlip()] if whole else [cut, RandomHorizontalFlip()]
     batch = settings.batch
     opened: Callable[[Any], Feed]
+    gpu, workers = settings.device.startswith("cuda"), 0
     if loader == "Loader":
-        device = settings.device if settings.device.startswith("cuda") else None
+        form = torch.channels_last if settings.channels_last else torch.contiguous_format
+        options = {"device": settings.device if gpu else None, "memory_format": form} | options
 
         def make(**more: Any) -> Loader:
-            return Loader(open_dataset(bake.folder, augment=steps), batch, device=device, **options, **more)
+            return Loader(open_dataset(bake.folder, augment=steps), batch, **options, **more)
 
         def opened(indices: Any) -> Feed:
             return LoaderFeed(make, indices, batch)
 
         setup = "threads"
     else:
+        # As the folder's: whether there is a GPU in the machine does not matter, but whether it is used.
+        options = {"pin_memory": gpu} | options
+        workers = torch_loader(plain, batch, **options).num_workers
 
         def made(**more: Any) -> DataLoader[Any]:
             return torch_loader(open_dataset(bake.folder, augment=steps), batch, **options, **more)
@@ -93,18 +113,19 @@ def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: st
         def opened(indices: Any) -> Feed:
             return TorchFeed(made, indices)
 
-        setup = f"{torch_loader(plain, batch, **options).num_workers} workers"
+        setup = f"{workers} workers"
     return Contender(
         name=f"{bake.format} {bake.dtype} {loader}",
         format=bake.format,
         dtype=bake.dtype,
         loader=loader,
         setup=f"{setup}, {WHOLE}" if whole else setup,
-        keys=list(plain.keys),
+        workers=workers,
+        keys=[key.removeprefix(bake.lead) for key in plain.keys],
         files=shard_files(bake.folder),
         nbytes=bake.nbytes,
         open=opened,
-        labels=len(plain.classes) if plain.manifest.target.kind == "class" else 0,
+        labels={"class": len(plain.classes), "none": 1}.get(plain.manifest.target.kind, 0),
         bake_seconds=bake.seconds,
     )
 

@@ -48,7 +48,7 @@ def _made(target: str) -> Any:
 
 
 def _for_a_while(loader: Any, until: Callable[[], bool]) -> Iterator[Any]:
-    """Epoch after epoch."""
+    """Epoch after epoch; one, of what can be iterated once only."""
     while True:
         empty = True
         for batch in loader:
@@ -57,7 +57,7 @@ def _for_a_while(loader: Any, until: Callable[[], bool]) -> Iterator[Any]:
             if until():
                 return
         if empty:
-            raise UsageError("--diagnose: the loader gives no batches")
+            return
 
 
 def diagnose(target: str, settings: Settings, say: Callable[[str], None]) -> dict[str, Any]:
@@ -72,19 +72,24 @@ def diagnose(target: str, settings: Settings, say: Callable[[str], None]) -> dic
     batches = _for_a_while(loader, lambda: bool(began) and time.monotonic() - began[0] > SECONDS)
     with model_threads(settings):
         first = list(itertools.islice(batches, WARM))
+        if not first:
+            raise UsageError(f"--diagnose {printable(target)}: the loader gives no batches")
         if not isinstance(first[0], torch.Tensor) and not (isinstance(first[0], list | tuple) and isinstance(first[0][0], torch.Tensor)):
             raise UsageError(f"--diagnose {printable(target)}: batches must be images or (images, labels), as tensors")
         work = Training(settings, 0) if settings.trains else Nothing()
         for batch in first:
             work(*to_device(batch, settings.device))
+        del first, batch
         before, load = time.perf_counter(), Load.now()
         began.append(time.monotonic())
         done = run(batches, work, settings.device, meter=meter, checked=0)
+        if not done.pictures:
+            raise UsageError(f"--diagnose {printable(target)}: nothing is left after {WARM} batches to warm up: give a longer loader")
         machine = load.until(Load.now(), time.perf_counter() - before)
     total = sum(float(done.steps[name].sum()) for name in PARTS)
     steps = {name: {"median": 1e3 * float(np.median(took)), "share": float(took.sum()) / total} for name, took in done.steps.items()}
     told = {"loader": target, "pictures_per_s": done.pictures / done.seconds, "steps_ms": steps, "load": machine}
-    told |= {"workers": getattr(loader, "num_workers", None), "disk_mb_per_s": done.disk / done.seconds / 1e6}
+    told |= {"schema": 1, "workers": getattr(loader, "num_workers", None), "model": settings.model, "device": settings.device}
     return told | {"suspects": suspects(told, gpu=settings.device.startswith("cuda"))}
 
 
@@ -98,13 +103,21 @@ def suspects(told: dict[str, Any], gpu: bool) -> list[str]:
     if copying > 0.2 and gpu:
         found.append("copying to the GPU takes long: pin_memory=True, and .to(device, non_blocking=True)")
     if waiting < 0.05:
-        found.append(f"{'GPU' if gpu else 'model'}-bound: the loader keeps up; a faster one will not help")
+        what = "GPU" if gpu else "model" if told["model"] != "none" else ""
+        found.append(
+            f"{what}-bound: the loader keeps up; a faster one will not help" if what else "nothing waits: give --model to train one"
+        )
     elif load["disk_mb_per_s"] > 50 and busy < 0.7:
         found.append(
-            f"disk-bound: {load['disk_mb_per_s']:.0f} MB/s are read while cores idle: a faster disk, or more memory for the page cache"
+            f"disk-bound: {load['disk_mb_per_s']:.0f} MB/s are read while cores idle: a faster disk, or more memory for the page cache. "
+            "bench.py --data FOLDER --cold says how fast bakes come from this disk"
         )
     elif workers is not None and workers < cores() and busy < 0.8:
         found.append(f"too few workers: {workers} for {cores()} cores: bench.py --data FOLDER --sweep num_workers={workers},{cores()}")
+    elif busy < 0.5:
+        found.append(
+            "neither cores nor disks are busy: it waits for something else (network, a lock, sleep). py-spy dump --pid PID shows where"
+        )
     else:
         found.append("decode-bound: the cores are busy making batches: bake once. make bench DATA=FOLDER says what that gains")
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,15 +40,43 @@ class Timed:
     """The share of the files that was in memory at the beginning."""
 
 
-def checksum(labels: list[torch.Tensor | None], count: int) -> str:
-    """CRC-32 of the first labels, as text; of nothing where there are none."""
-    there = [part.cpu() for part in labels if part is not None]
-    return "none" if not there else f"{zlib.crc32(torch.cat(there)[:count].numpy().tobytes()):08x}"
+class Labels:
+    """A checksum of the first labels, in order. Pictures without labels count as if all had the label 0.
+
+    Labels in the CPU's memory are not kept: small blocks that stay between batches would have malloc take fresh memory for each batch.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Of `count` labels."""
+        self._left, self._sum = count, 0
+        self._later: list[torch.Tensor] = []
+
+    def add(self, labels: torch.Tensor | None, pictures: int) -> None:
+        """Those of a batch. What is on a GPU is read at the end: nothing may wait for it meanwhile."""
+        if self._left <= 0:
+            return
+        some = torch.zeros(pictures, dtype=torch.int64) if labels is None else labels
+        some = some[: self._left]
+        self._left -= len(some)
+        if some.is_cuda:
+            self._later.append(some)
+        else:
+            self._sum = zlib.crc32(some.numpy().tobytes(), self._sum)
+
+    def checksum(self) -> str:
+        """CRC-32, as text."""
+        for some in self._later:
+            self._sum = zlib.crc32(some.cpu().numpy().tobytes(), self._sum)
+        self._later.clear()
+        return f"{self._sum:08x}"
 
 
-def run(batches: Iterator[Any], work: Work, device: str, *, meter: Meter, checked: int) -> Timed:
-    """Take all batches, work on each, and say how long it took; `checked` is how many labels the checksum is of."""
-    clock, labels, pictures = Clock(device), [], 0
+def run(batches: Iterable[Any], work: Work, device: str, *, meter: Meter, checked: int) -> Timed:
+    """Take all batches, work on each, and say how long it took; `checked` is how many labels the checksum is of.
+
+    The iterator is made inside the clock: torch's DataLoader has its workers begin right then.
+    """
+    clock, labels, pictures = Clock(device), Labels(checked), 0
     with Gpu(device) as gpu, Peak(meter) as peak:
         before = meter.spent()
         clock.synchronize()
@@ -61,7 +89,7 @@ def run(batches: Iterator[Any], work: Work, device: str, *, meter: Meter, checke
             work(images, target)
             clock.mark()
             pictures += len(images)
-            labels.append(target)
+            labels.add(target, len(images))
         clock.synchronize()
         seconds = time.perf_counter() - began
         after = meter.spent()
@@ -69,7 +97,7 @@ def run(batches: Iterator[Any], work: Work, device: str, *, meter: Meter, checke
         seconds,
         pictures,
         clock.parts(),
-        checksum(labels, checked),
+        labels.checksum(),
         cpu=after.cpu - before.cpu,
         disk=after.disk - before.disk,
         own=peak.own,

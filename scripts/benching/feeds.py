@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from torch.utils.data import DataLoader, Sampler
 from readers import Loader
 
 SEED = 0
+_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None)
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -34,9 +36,11 @@ class Feed:
         raise NotImplementedError
 
     def close(self) -> None:
-        """End its threads and workers, and unmap its files."""
+        """End its threads and workers, unmap its files, and give its memory back: else the next one's would look larger."""
         self.__dict__.clear()
         gc.collect()
+        if _TRIM is not None:  # glibc's
+            _TRIM(0)
 
 
 class Given(Sampler[int]):
@@ -64,7 +68,7 @@ class TorchFeed(Feed):
     def batches(self, count: int | None = None) -> Iterator[Any]:
         """See `Feed`."""
         self._sampler.count = len(self._sampler.indices) if count is None else count
-        return iter(self._loader)
+        yield from self._loader  # which begins with the first batch that is asked for, not before the clock runs
 
 
 class LoaderFeed(Feed):
@@ -76,7 +80,8 @@ class LoaderFeed(Feed):
 
     def batches(self, count: int | None = None) -> Iterator[Any]:
         """See `Feed`."""
-        return iter(self._loader) if count is None else itertools.islice(iter(self._loader), count // self._batch)
+        yield from itertools.islice(self._loader, None if count is None else count // self._batch)
+        self._loader.close()  # threads may still copy what nobody will ask for
 
 
 @dataclass
@@ -91,6 +96,8 @@ class Contender:
     """Loader or DataLoader."""
     setup: str
     """For a person: workers or threads."""
+    workers: int
+    """Processes that each need a batch to have started; 0 where there are none."""
     keys: Sequence[str]
     """Each picture's path, in the order of its own indices."""
     files: list[Path]

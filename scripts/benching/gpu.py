@@ -39,7 +39,7 @@ class Gpu:
 
     def _watch(self, nvml: Any) -> None:
         # By UUID: CUDA_VISIBLE_DEVICES gives torch numbers of its own. Where the driver does not tell (MIG, containers), nothing is said.
-        with contextlib.suppress(nvml.NVMLError):
+        with contextlib.suppress(nvml.NVMLError, AttributeError):
             nvml.nvmlInit()
             handle = nvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(self._device).uuid}")
             while not self._end.wait(PAUSE):

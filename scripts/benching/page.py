@@ -11,10 +11,10 @@ from benching.clocks import PARTS
 
 STYLE = """
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 0 auto; padding: 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 0 auto; padding: .8rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 .verdict { border-left: .3rem solid #009e73; padding: .2rem 1rem; font-size: 1.1rem; }
-svg { width: 100%; height: auto; display: block; } svg text { font-size: 11px; fill: currentColor; }
+svg { width: 100%; height: auto; display: block; } svg text { font-size: 12px; fill: currentColor; }
 svg .mark { stroke: currentColor; stroke-dasharray: 3 3; } svg .axis { stroke: currentColor; opacity: .4; }
 pre { overflow-x: auto; font-size: .75rem; line-height: 1.35; padding: .6rem; border: 1px solid #8886; }
 """

@@ -17,6 +17,9 @@ class Pictures:
     root: Path
     """Holds a link for each, in its class folder."""
     keys: list[str]
+    """Below the root."""
+    lead: str
+    """What they begin with that is not in the user's folder: `all/`, of a flat one."""
     files: list[Path]
     total: int
     """Pictures in the whole folder."""
@@ -49,7 +52,7 @@ def choose(data: Path, samples: int, work: Path) -> Pictures:
         files.append(data / key)
     classes = work / "classes.txt"
     classes.write_text("\n".join(source.folders or ["all"]) + "\n", "utf-8", "surrogateescape")
-    return Pictures(root, keys, files, total, int(source.sizes[chosen].sum()), classes)
+    return Pictures(root, keys, "" if source.folders else "all/", files, total, int(source.sizes[chosen].sum()), classes)
 
 
 def read_once(files: list[Path]) -> None:

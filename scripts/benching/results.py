@@ -26,7 +26,6 @@ def figures(rounds: Sequence[Timed], full: int) -> dict[str, Any]:
     steps = {name: np.concatenate([one.steps[name] for one in rounds]) for name in PARTS}
     total = sum(float(steps[name].sum()) for name in PARTS)
     wait = steps["waiting"] * 1e3
-    gpus = [one.gpu for one in rounds]
     return {
         "epoch_s": statistics.median(epochs),
         "epoch_s_spread": [min(epochs), max(epochs)],
@@ -39,9 +38,16 @@ def figures(rounds: Sequence[Timed], full: int) -> dict[str, Any]:
         "disk_mb_per_s": _median(rounds, lambda one: one.disk / one.seconds / 1e6),
         "memory": max(one.own for one in rounds),
         "mapped": max(one.mapped for one in rounds),
-        "gpu": {name: max(gpu.get(name, 0) for gpu in gpus) for name in gpus[0]},
+        "gpu": _gpu([one.gpu for one in rounds]),
         "labels": sorted({one.labels for one in rounds}),
     }
+
+
+def _gpu(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
+    """What a GPU said in the rounds in which it did: the median of how busy it was, and the most memory."""
+    names = {name for one in rounds for name in one}
+    said = {name: [one[name] for one in rounds if name in one] for name in sorted(names)}
+    return {name: statistics.median(numbers) if name == "utilisation" else max(numbers) for name, numbers in said.items()}
 
 
 def cold_figures(rounds: Sequence[Timed], full: int) -> dict[str, Any]:
@@ -79,19 +85,25 @@ def row(contender: Contender, measured: int, full: int) -> dict[str, Any]:
     }
 
 
+def best_folder(rows: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
+    """The faster one of the folder's rows: all cores are not the best setting where a network needs them too."""
+    return min((one for one in rows if one["role"] and one[kind]), key=lambda one: float(one[kind]["epoch_s"]), default=None)
+
+
 def compare(rows: list[dict[str, Any]], bound: dict[str, Any] | None) -> None:
-    """Add what a row is against others: speed-up over the tuned folder, share of the upper bound, epochs until it has paid."""
-    folder = next((one for one in rows if one["role"] == "tuned"), None)
+    """Add what a row is against others: speed-up over the folder at its best, share of the upper bound, epochs until it has paid."""
     for kind in ("loader_only", "training", "cold"):
+        folder = best_folder(rows, kind)
         reference = folder and folder[kind]
         for one in rows:
             if one[kind] is not None:
                 one[kind]["speedup"] = reference["epoch_s"] / one[kind]["epoch_s"] if reference else None
                 if kind == "training" and bound is not None:
                     one[kind]["of_bound"] = one[kind]["pictures_per_s"] / bound["pictures_per_s"]
+    kind = "training" if bound else "loader_only"
+    folder = best_folder(rows, kind)
+    reference = folder and folder[kind]
     for one in rows:
-        kind = "training" if bound else "loader_only"
-        reference = folder and folder[kind]
         if reference and one["conversion"] and one[kind]:
             one["pays_after_epochs"] = pays_after(one["conversion"]["full_seconds"], reference["epoch_s"], one[kind]["epoch_s"])
 

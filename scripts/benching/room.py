@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benching.settings import FOLDER, Settings
-from convert.errors import PrebakeError, printable
+from convert.errors import PrebakeError, human, printable
 from convert.machine import free_disk, memory
-from convert.report import human
 
 READY = 4
 """Batches that each worker of the tuned folder has ready, if there is room."""
@@ -23,8 +22,12 @@ def ready(settings: Settings) -> int:
     """Batches that each worker of the tuned folder may have ready.
 
     Raises:
-        PrebakeError: /dev/shm cannot hold one for each.
+        PrebakeError: /dev/shm cannot hold one for each, or memory not even two.
     """
+    if 2 * batch_nbytes(settings) > memory():
+        raise PrebakeError(
+            f"a batch of {settings.batch:,} takes {human(batch_nbytes(settings))} of {human(memory())} memory: take a smaller --batch-size"
+        )
     shm = Path("/dev/shm")
     room = min(free_disk(shm) if shm.is_dir() else 0, memory() // 4)
     most = room // (batch_nbytes(settings) * max(1, settings.workers))
@@ -40,6 +43,8 @@ def check(work: Path, nbytes: int, say: Callable[[str], None]) -> None:
     Raises:
         PrebakeError: they do not fit the disk.
     """
+    if not nbytes:
+        return
     free = free_disk(work)
     if nbytes > 0.8 * memory():
         say("memory is too small for all bakes at once: rows called warm may read from the disk")

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from benching.settings import FOLDER, Settings
-from convert.errors import UsageError
+from convert.errors import UsageError, printable
 from convert.machine import cores
 from convert.registry import format_names
 
@@ -21,8 +21,8 @@ def workplace(where: Path | None, keep: bool, say: Callable[[str], None]) -> Ite
     """A folder for the bakes, which goes with the block unless it is to be kept."""
     if keep:
         kept = Path(tempfile.mkdtemp(prefix="prebake-bench-", dir=where))
+        say(f"bakes are kept in {printable(kept)}")
         yield kept
-        say(f"kept: {kept}")
         return
     with tempfile.TemporaryDirectory(prefix="prebake-bench-", dir=where) as folder:
         yield Path(folder)
@@ -64,7 +64,11 @@ def settings_of(given: dict[str, Any]) -> Settings:
     """
     device = device_of(given["device"])
     gpu = device.startswith("cuda")
-    model = given["model"] or ("resnet50" if gpu else "mobilenet_v3_small")
+    if gpu:
+        torch.cuda.set_device(device if ":" in device else "cuda:0")  # pinned memory, streams and events then belong to it too
+        torch.backends.cudnn.benchmark = True  # all batches are of one shape, and so the upper bound is as high as it gets
+    # A sweep is of loaders, unless a model is asked for.
+    model = given["model"] or ("none" if given["sweep"] else "resnet50" if gpu else "mobilenet_v3_small")
     return Settings(
         data=given["data"],
         baked=tuple(given["baked"]),

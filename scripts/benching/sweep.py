@@ -1,29 +1,51 @@
-"""Tries settings of torch's DataLoader, one at a time from the best so far, and says which is fastest, as code to paste."""
+"""Tries settings of torch's DataLoader, one at a time from the best so far."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import gc
+import statistics
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from benching.baking import Baked
 from benching.contenders import of_bake, of_folder
+from benching.epochs import Work
 from benching.feeds import Contender
+from benching.grid import Grid, options_of
 from benching.pictures import Pictures
 from benching.settings import FOLDER, Settings
+from benching.shortage import ShortageError
 from benching.turns import Turns
-from benching.work import Nothing, model_threads
-from convert.errors import UsageError
+from benching.work import Nothing, Training, model_threads
 
-NAMES = ("num_workers", "prefetch_factor", "batch_size", "pin_memory")
-NO_ROOM = ("out of memory", "killed by signal", "exited unexpectedly", "No space left", "Cannot allocate memory", "/dev/shm")
-"""What torch's errors say when memory is short."""
-Points = list[tuple[str, float]]
 Make = Callable[[Settings, dict[str, Any]], Contender]
+Try = Callable[[], float]
+"""Pictures per second with one set of settings."""
+
+
+@dataclass
+class Point:
+    """One value of a setting, and how fast it was in each round."""
+
+    value: int
+    rates: list[float]
+    pictures_per_s: float = 0.0
+    """The median."""
+    epoch_s: float = 0.0
+    """Of the full set, at that rate."""
+
+    def settle(self, full: int) -> None:
+        """Make the figures out of the rounds."""
+        self.pictures_per_s = statistics.median(self.rates)
+        self.epoch_s = full / self.pictures_per_s
 
 
 @dataclass
@@ -31,63 +53,51 @@ class Swept:
     """What was found for one contender."""
 
     name: str
+    full: int
+    """Pictures of the full set."""
     best: dict[str, int]
     rate: float
     """Pictures per second with these."""
-    curves: dict[str, Points]
+    curves: dict[str, list[Point]]
     stopped: list[str]
     """Why some were not tried."""
 
 
-def parse(words: Sequence[str]) -> dict[str, list[int]]:
-    """`num_workers=0,1,2` and so on, in the order given.
+def sweep(swept: Swept, make: Make, settings: Settings, *, grid: Grid, until: float, say: Callable[[str], None]) -> None:
+    """One coordinate after the other; ends a curve where memory is short, and all when time is up.
 
-    Raises:
-        UsageError: another name, or no numbers.
+    Every value is timed once, in the order given; then again in turns, as long as there is time, up to the rounds asked for.
     """
-    found = {}
-    for word in words:
-        name, _, values = word.partition("=")
-        numbers = values.split(",")
-        if name not in NAMES or not all(number.isdigit() for number in numbers):
-            raise UsageError(f"--sweep {word}: write NAME=0,1,2 with one of {', '.join(NAMES)}")
-        found[name] = [int(number) for number in numbers]
-    if 0 in found.get("prefetch_factor", []) or 0 in found.get("batch_size", []):
-        raise UsageError("--sweep: prefetch_factor and batch_size begin at 1")
-    return found
-
-
-def options_of(tried: dict[str, int]) -> dict[str, Any]:
-    """As DataLoader takes them: without workers nothing is prefetched, and nothing persists."""
-    options: dict[str, Any] = dict(tried)
-    options["pin_memory"] = bool(options["pin_memory"])
-    del options["batch_size"]  # goes by the settings
-    if options["num_workers"]:
-        options["persistent_workers"] = True
-    else:
-        options.pop("prefetch_factor", None)
-    return options
-
-
-def sweep(name: str, make: Make, settings: Settings, *, grid: dict[str, list[int]], until: float, say: Callable[[str], None]) -> Swept:
-    """One coordinate after the other; each value is timed once. Ends a curve where memory is short, and all when time is up."""
-    pinned = int(settings.device.startswith("cuda"))
-    best = {"num_workers": settings.workers, "prefetch_factor": 2, "batch_size": settings.batch, "pin_memory": pinned}
-    rate, curves, stopped = 0.0, dict[str, Points](), list[str]()
-    for coordinate, values in grid.items():
-        points, chosen = Points(), best
-        for value in values:
-            tried = best | {coordinate: value}
-            say(f"{name}: {coordinate}={value}")
-            found = _vain(coordinate, settings, until) or _rate(make, tried, settings, say)
+    began = time.monotonic()
+    for number, (coordinate, values) in enumerate(grid.items()):
+        share = began + (until - began) * (number + 1) / len(grid)
+        tries = {value: _tried(make, swept.best | {coordinate: value}, settings, say) for value in values}
+        points = list[Point]()
+        for value, one in tries.items():
+            say(f"{swept.name}: {coordinate}={value}")
+            found = _vain(coordinate, settings, until) or _rate(one)
             if isinstance(found, str):
-                stopped.append(f"{coordinate}={value}: {found}")
+                swept.stopped.append(f"{coordinate}={value}: {found}")
                 break
-            points.append((str(value), found))
-            if found > rate:
-                chosen, rate = tried, found
-        best, curves[coordinate] = chosen, points
-    return Swept(name, best, rate, curves, stopped)
+            points.append(Point(value, [found]))
+        _again(points, tries, settings.epochs, until=share)
+        for point in points:
+            point.settle(swept.full)
+        swept.curves[coordinate] = points
+        best = max(points, key=lambda point: point.pictures_per_s, default=None)
+        if best is not None and best.pictures_per_s > swept.rate:
+            swept.best, swept.rate = swept.best | {coordinate: best.value}, best.pictures_per_s
+
+
+def _again(points: list[Point], tries: dict[int, Try], rounds: int, *, until: float) -> None:
+    """Further rounds, in an order that rotates, while there is time."""
+    for turn in range(1, rounds):
+        first = turn % max(1, len(points))
+        for point in points[first:] + points[:first]:
+            if time.monotonic() > until:
+                return
+            if not isinstance(found := _rate(tries[point.value]), str):
+                point.rates.append(found)
 
 
 def _vain(coordinate: str, settings: Settings, until: float) -> str:
@@ -97,17 +107,30 @@ def _vain(coordinate: str, settings: Settings, until: float) -> str:
     return "only GPUs copy from pinned memory" if coordinate == "pin_memory" and settings.device == "cpu" else ""
 
 
-def _rate(make: Make, tried: dict[str, int], settings: Settings, say: Callable[[str], None]) -> float | str:
-    """Pictures per second, or why not."""
+def _tried(make: Make, tried: dict[str, int], settings: Settings, say: Callable[[str], None]) -> Try:
+    """What times these settings."""
     settings = dataclasses.replace(settings, batch=tried["batch_size"])
+    contender = make(settings, options_of(tried))
+    turns = Turns(settings, [contender], list(contender.keys)[: settings.samples], say)
+
+    def rate() -> float:
+        work: Work = Training(settings, contender.labels) if settings.trains else Nothing()
+        done = turns.timed("sweep", contender, work)
+        return done.pictures / done.seconds
+
+    return rate
+
+
+def _rate(one: Try) -> float | str:
+    """Pictures per second, or why not."""
     try:
-        contender = make(settings, options_of(tried))
-        done = Turns(settings, [contender], list(contender.keys)[: settings.samples], say).timed("sweep", contender, Nothing())
-    except (RuntimeError, OSError, MemoryError) as error:
-        if not isinstance(error, MemoryError) and not any(sign in str(error) for sign in NO_ROOM):
-            raise
-        return f"out of memory ({str(error).splitlines()[0][:100]})"
-    return done.pictures / done.seconds
+        return one()
+    except ShortageError as error:
+        reason = str(error)
+    gc.collect()  # what the error held on to
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return reason
 
 
 def sweep_all(
@@ -115,19 +138,27 @@ def sweep_all(
     bakes: Sequence[Baked],
     settings: Settings,
     *,
-    grid: dict[str, list[int]],
+    grid: Grid,
     budget: float,
     say: Callable[[str], None],
 ) -> list[Swept]:
     """The folder and each bake, which share the time."""
-    makers: list[tuple[str, Make]] = []
+    makers: list[tuple[str, int, Make]] = []
     if pictures is not None and FOLDER in settings.formats:
-        makers.append((FOLDER, functools.partial(of_folder, pictures, role="swept")))
-    makers += [(f"{bake.format} {bake.dtype}", functools.partial(of_bake, bake, loader="DataLoader")) for bake in bakes]
+        makers.append((FOLDER, pictures.total, functools.partial(of_folder, pictures, role="swept")))
+    kinds = Counter[str]()
+    for bake in bakes:
+        full, kind = pictures.total if pictures else bake.count, f"{bake.format} {bake.dtype}"
+        kinds[kind] += 1
+        name = kind if kinds[kind] == 1 else f"{kind} #{kinds[kind]}"
+        makers.append((name, full, functools.partial(of_bake, bake, loader="DataLoader")))
+    start = {"num_workers": settings.workers, "prefetch_factor": 2, "batch_size": settings.batch}
+    start["pin_memory"] = int(settings.device.startswith("cuda"))
     found, began = [], time.monotonic()
     with model_threads(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores: the user asked for it
-        for number, (name, make) in enumerate(makers):
+        for number, (name, full, make) in enumerate(makers):
             until = began + budget * (number + 1) / len(makers)
-            found.append(sweep(name, make, settings, grid=grid, until=until, say=say))
+            found.append(swept := Swept(name, full, start, 0.0, {}, []))
+            sweep(swept, make, settings, grid=grid, until=until, say=say)
     return found

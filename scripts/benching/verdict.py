@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from benching.contenders import WHOLE
+from benching.results import best_folder
 
 BOUND = 0.95
 """The share of the upper bound from which on the model is what limits."""
 NEAR = 0.05
 """Rows this close to the fastest are as good."""
-
-
 UNSTEADY = 0.2
 """How far rounds may lie from their median before the figures are called unsteady."""
 
@@ -48,31 +47,55 @@ def _said(told: dict[str, Any]) -> str:
     rows, where = told["rows"], "GPU" if told["machine"]["gpu"] else "CPU"
     kind = "training" if told["bound"] else "loader_only"
     baked = [row for row in rows if not row["role"] and row[kind]]
-    folder = next((row for row in rows if row["role"] == "tuned"), None)
+    folder = best_folder(rows, kind)
     if not baked:
-        return "No bake was measured: there is nothing to compare the folder with."
+        return _folder_alone(folder)
+    best = _fastest(baked, kind)
     if not told["bound"]:
         return _loaders(baked, folder)
-    best = _fastest(baked, "training")
     share = best["training"]["of_bound"]
     if folder is not None and folder["training"]["of_bound"] >= BOUND:
         here = _percent(folder["training"]["of_bound"])
-        return f"Do not bake for this model and machine: the tuned folder already reaches {here} of the upper bound."
+        return f"Do not bake for this model and machine: the {_named(folder)} already reaches {here} of the upper bound."
+    if folder is not None and best["training"]["speedup"] < 1 + NEAR:
+        return f"Do not bake for this model and machine: no bake is faster than the {_named(folder)} by more than {_percent(NEAR)}."
     start = f"{where}-bound with {best['name']}" if share >= BOUND else f"Even {best['name']}, the fastest, is held up by its data"
     if where == "CPU" and share < BOUND:
         start = f"{best['name']} is fastest, beside a model that shares the cores with it"
     text = f"{start}: {_percent(share)} of the upper bound"
     if folder is not None:
-        text += f"; the tuned folder reaches {_percent(folder['training']['of_bound'])}"
-    return text + "." + _paid(best) + _smaller(baked, best, "training")
+        text += f"; the {_named(folder)} reaches {_percent(folder['training']['of_bound'])}"
+    return text + "." + _paid(best) + _smaller(baked, best, "training") + _too_large(best)
+
+
+def _named(folder: dict[str, Any]) -> str:
+    """The folder's row, in a sentence."""
+    return "tuned folder" if folder["role"] == "tuned" else "folder with DataLoader's defaults"
+
+
+def _folder_alone(folder: dict[str, Any] | None) -> str:
+    text = "No bake was measured: there is nothing to compare the folder with."
+    if folder is None or not folder["training"]:
+        return text
+    return f"{text} The {_named(folder)} reaches {_percent(folder['training']['of_bound'])} of the upper bound."
+
+
+def _too_large(row: dict[str, Any]) -> str:
+    """What warm figures are worth where the full set cannot stay in memory."""
+    if row["fits_ram"]:
+        return ""
+    cold = f"about {row['cold']['pictures_per_s']:,.0f} pictures/s, the cold figure" if row["cold"] else "less; --cold measures it"
+    return f" All of {row['name']} does not fit the memory: expect {cold}."
 
 
 def _loaders(baked: list[dict[str, Any]], folder: dict[str, Any] | None) -> str:
     best = _fastest(baked, "loader_only")
+    if folder is not None and best["loader_only"]["speedup"] < 1 + NEAR:
+        return f"Do not bake on this machine: no bake is faster than the {_named(folder)} by more than {_percent(NEAR)}."
     text = f"Without a model, {best['name']} is fastest: {best['loader_only']['pictures_per_s']:,.0f} pictures/s"
     if folder is not None:
-        text += f", {best['loader_only']['speedup']:.1f} times the tuned folder"
-    return text + "." + _paid(best) + _smaller(baked, best, "loader_only")
+        text += f", {best['loader_only']['speedup']:.1f} times the {_named(folder)}"
+    return text + "." + _paid(best) + _smaller(baked, best, "loader_only") + _too_large(best)
 
 
 def notes(told: dict[str, Any]) -> list[str]:
@@ -90,6 +113,20 @@ def notes(told: dict[str, Any]) -> list[str]:
         found.append("some pages could not be dropped: rows marked WARM are not cold.")
     if told["machine"]["gpu"] is None and told["bound"]:
         found.append("on a CPU the model and the loaders share the cores; the model has one thread less than there are cores.")
+    return found + _doubts(told)
+
+
+def _doubts(told: dict[str, Any]) -> list[str]:
+    """What was not measured, though it may look so."""
+    found = []
+    large = [row["name"] for row in told["rows"] if not row["fits_ram"]]
+    if large:
+        found.append(f"the full set does not fit the memory, and warm figures are of pictures that do: {', '.join(large)}.")
+    short = [row["name"] for row in told["rows"] if row["cold"] and min(done["seconds"] for done in row["cold"]["rounds"]) < 1]
+    if short:
+        found.append("cold passes took less than a second, and much of that is starting: take more --samples for figures of the disk.")
+    if told["one_class"]:
+        found.append("all labels are equal, so that their checksum proves the number of pictures, not their order.")
     return found
 
 

@@ -34,6 +34,19 @@ def model_threads(settings: Settings) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def autocast_type(device: str) -> torch.dtype:
+    """bfloat16 where it is computed in; older GPUs (before 8.0) only imitate it, and compute in float16."""
+    old = device.startswith("cuda") and torch.version.hip is None and torch.cuda.get_device_capability(device) < (8, 0)
+    return torch.float16 if old else torch.bfloat16
+
+
+def precision(settings: Settings) -> str:
+    """What the network computes in, for a person."""
+    if settings.amp:
+        return f"autocast {str(autocast_type(settings.device)).removeprefix('torch.')}"
+    return "float32, TF32 in convolutions" if settings.device != "cpu" and torch.backends.cudnn.allow_tf32 else "float32"
+
+
 class Nothing:
     """The loader alone."""
 
@@ -51,17 +64,16 @@ class Training:
         model = models.get_model(settings.model, weights=None, num_classes=max(2, classes))
         self._model: nn.Module = model.to(settings.device, memory_format=self._format).train()
         self._optimizer = torch.optim.SGD(self._model.parameters(), lr=1e-3, momentum=0.9)
+        self._dtype = autocast_type(settings.device)
         kind = torch.device(settings.device).type
-        self.dtype = torch.float16 if kind == "cuda" and not torch.cuda.is_bf16_supported() else torch.bfloat16
-        """That autocast computes in, if it is on."""
-        self._scaler = torch.amp.GradScaler(kind, enabled=self._amp and self.dtype == torch.float16)
+        self._scaler = torch.amp.GradScaler(kind, enabled=self._amp and self._dtype == torch.float16)
 
     def __call__(self, images: torch.Tensor, labels: torch.Tensor | None) -> None:
         """One step."""
         if images.shape[1] == 1:
             images = images.expand(-1, 3, -1, -1)  # of a grey bake
         images = images.contiguous(memory_format=self._format)
-        with torch.autocast(images.device.type, dtype=self.dtype, enabled=self._amp):
+        with torch.autocast(images.device.type, dtype=self._dtype, enabled=self._amp):
             output = self._model(images)
             loss = nn.functional.cross_entropy(output, labels) if self._classes and labels is not None else output.float().mean()
         self._optimizer.zero_grad(set_to_none=True)

@@ -1,0 +1,116 @@
+"""Where each row lies: in which shard, from which byte on, how many bytes; and how high and wide its picture is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from convert.errors import PrebakeError, printable
+from convert.manifest import Manifest
+
+Index = npt.NDArray[np.int64]
+Sides = int | Index
+"""A height or width: one number for all rows, or one for each (B,)."""
+LONGEST = 1 << 16
+"""Pixels of a side."""
+
+
+def load_table(path: Path, dtype: type[np.generic], shape: tuple[int, ...], *, mapped: bool) -> npt.NDArray[Any]:
+    """A side file: an array of a type and a shape.
+
+    Raises:
+        PrebakeError: it cannot be read, or holds something else.
+    """
+    try:
+        table = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
+    if table.dtype != dtype or table.shape != shape:
+        raise PrebakeError(f"{printable(path)} holds {table.dtype} {table.shape}: damaged, bake again with --overwrite")
+    return np.asarray(table)
+
+
+class Layout:
+    """The tables of a bake that say where rows are. Indices are in range: checked by the caller."""
+
+    def __init__(self, folder: Path, manifest: Manifest, keys: Sequence[str], *, mapped: bool) -> None:
+        """Of a bake.
+
+        Raises:
+            PrebakeError: a table cannot be read, or is damaged.
+        """
+        self._manifest, self._keys, count = manifest, keys, manifest.count
+        shards = manifest.shards
+        self.starts = np.concatenate([[0], np.cumsum([shard.count for shard in shards], dtype=np.int64)])
+        """The index of each shard's first row, and the number of rows."""
+        self._bytes = np.array([shard.bytes for shard in shards], np.int64)
+        self._first = np.array([shard.first or 0 for shard in shards], np.int64)
+        self._stride = np.array([shard.stride or 0 for shard in shards], np.int64)
+        irregular = any(shard.count and shard.stride is None for shard in shards)
+        self._offsets = load_table(folder / "offsets.npy", np.int64, (count,), mapped=mapped) if irregular else None
+        self._sizes = None if manifest.shape else load_table(folder / "sizes.npy", np.int32, (count, 2), mapped=mapped)
+        coded = manifest.encoding == "jpeg"
+        self._lengths = load_table(folder / "lengths.npy", np.int64, (count,), mapped=mapped) if coded else None
+
+    def named(self, what: object, index: int) -> PrebakeError:
+        """An error that says which row it is about."""
+        return PrebakeError(f"{what} (key {printable(self._keys[index])}, index {index})")
+
+    def shard_name(self, index: int) -> str:
+        """The file that a row is in."""
+        return self._manifest.shards[int(np.searchsorted(self.starts, index, side="right")) - 1].name
+
+    def sizes(self, index: Index) -> tuple[Sides, Sides]:
+        """Height and width of rows in pixels: numbers, or arrays (B,) of a bake whose rows differ in size.
+
+        Raises:
+            PrebakeError: a row has no size that there can be.
+        """
+        if self._manifest.shape is not None:
+            return self._manifest.shape[:2]
+        sizes = self._sizes[index].astype(np.int64)  # type: ignore[index] # it is there without a shape
+        wrong = ((sizes < 1) | (sizes > LONGEST)).any(axis=1)
+        if wrong.any():
+            height, width = sizes[wrong.argmax()].tolist()
+            raise self.named(f"sizes.npy says {height}x{width}: damaged, bake again", int(index[wrong.argmax()]))
+        return sizes[:, 0], sizes[:, 1]
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        """The greatest height, and the greatest width, of any row."""
+        if self._manifest.shape is not None:
+            return self._manifest.shape[:2]
+        height, width = (int(side) for side in self._sizes.max(axis=0, initial=1))  # type: ignore[union-attr]
+        return height, width
+
+    def lengths(self, index: Index) -> Sides:
+        """Stored bytes of rows: a number, or (B,) where rows differ."""
+        if self._lengths is not None:
+            return np.asarray(self._lengths[index])
+        height, width = self.sizes(index)
+        return height * width * self._manifest.channels * self._manifest.row.itemsize
+
+    @property
+    def mean_nbytes(self) -> int:
+        """Stored bytes of a row, on average, at least 1: the same in every container."""
+        return max(1, int(np.mean(self.lengths(np.arange(self._manifest.count)))))
+
+    def places(self, index: Index) -> tuple[Index, Index]:
+        """Number and offset in bytes: which shards rows are in, and where.
+
+        Raises:
+            PrebakeError: a row lies outside of its shard.
+        """
+        shard = np.searchsorted(self.starts, index, side="right") - 1
+        offset = self._first[shard] + (index - self.starts[shard]) * self._stride[shard] if self._offsets is None else self._offsets[index]
+        length = self.lengths(index)
+        outside = (offset < 0) | (np.less(length, 1)) | (offset > self._bytes[shard] - length)
+        if outside.any():
+            i = int(index[outside.argmax()])
+            table = "lengths.npy or offsets.npy" if self._lengths is not None else "offsets.npy"
+            raise self.named(f"{table} points outside of shard {self.shard_name(i)}: damaged, bake again", i)
+        return shard, offset
