@@ -10,6 +10,7 @@ import errno
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 from convert.errors import PrebakeError, printable
 
 LOCK = "lock"
+LOOKS = 20
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 """A file system that knows no locks says one of these."""
 
@@ -72,20 +74,32 @@ def _taken(path: Path, out: Path) -> int:
 
 def _take(fd: int, path: Path, out: Path) -> None:
     """Lock a file, unless somebody holds it."""
-    holder = _holder(fd)
-    who = f"pid {holder.get('pid', 'unknown')} on {printable(holder.get('host', 'an unknown host'))}"
-    said = f"OUT {printable(out)} is being written by another prebake ({who}): wait for its end, or choose another OUT"
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise PrebakeError(said) from None
+        raise _held(fd, out) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
-        if _lives(holder):
-            raise PrebakeError(said) from None
+        if _lives(_holder(fd)):
+            raise _held(fd, out) from None
+    holder = _holder(fd)
     if holder and not _is_here(holder):
-        raise PrebakeError(f"OUT {printable(out)} may be being written by {who}: if that run has ended, remove {printable(path)}")
+        raise PrebakeError(f"OUT {printable(out)} may be being written by {_who(holder)}: if that run has ended, remove {printable(path)}")
+
+
+def _held(fd: int, out: Path) -> PrebakeError:
+    """The error that somebody holds it. Who has it only just now may not have written its name yet."""
+    for _ in range(LOOKS):
+        if _holder(fd):
+            break
+        time.sleep(0.05)
+    who = _who(_holder(fd))
+    return PrebakeError(f"OUT {printable(out)} is being written by another prebake ({who}): wait for its end, or choose another OUT")
+
+
+def _who(holder: dict[str, Any]) -> str:
+    return f"pid {holder.get('pid', 'unknown')} on {printable(holder.get('host', 'an unknown host'))}"
 
 
 def _holder(fd: int) -> dict[str, Any]:

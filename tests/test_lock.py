@@ -25,7 +25,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_second_run_says_who_is_at_it_and_touches_nothing(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = start("memmap", source, out, "--size", "64", "--shards", "40", "--workers", "1")
-    wait_for((out / ".prebake" / LOCK).exists)
+    lock = out / ".prebake" / LOCK
+    wait_for(lambda: lock.exists() and lock.read_text())
     os.kill(first.pid, signal.SIGSTOP)
     try:
         for more in ((), ("--overwrite",), ("--append",), ("--seed", "1")):
