@@ -52,6 +52,8 @@ class Again:
     folder: Path
     manifest: Manifest
     plan: Plan
+    hashed: bool
+    """Whether `hashes.npy` is there and whole, by which pictures are known again."""
 
     def differs(self, number: int, packed: Packed) -> str:
         """Why a shard did not come out as it was; empty if it did. By another Pillow its pixels may differ, nothing else."""
@@ -70,7 +72,7 @@ class Again:
 
     def _other_picture(self, number: int, packed: Packed) -> int | None:
         """The first item whose file has another hash than was noted; None if there is none, or nothing was noted."""
-        if not any(file.name == HASHES for file in self.manifest.files):
+        if not self.hashed:
             return None
         known = np.load(self.folder / HASHES, mmap_mode="r", allow_pickle=False)[slice(*self.plan.bounds(number))]
         now = np.frombuffer(packed.hashes, np.uint8).reshape(-1, NBYTES)

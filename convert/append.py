@@ -15,10 +15,11 @@ import numpy as np
 
 from convert.already import finished
 from convert.begun import check_begun
+from convert.clearing import clear
 from convert.difference import PILLOW, difference, of_manifest, of_plan, other_versions
 from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.manifest import Keys, Manifest
-from convert.output import APPEND, clear
+from convert.output import APPEND
 from convert.plan import WORK, Plan, shard_count, source_fingerprint
 from convert.request import Request
 from convert.room import expected_row
@@ -143,4 +144,6 @@ def begun(out: Path, plan: Plan, trust: Trust) -> tuple[Path, Trust | None, bool
 
 def nothing_new(out: Path, old: Manifest) -> str:
     """What is said then."""
-    return f"{printable(out)} holds all pictures of the source already ({counted(old.count, 'row')}): nothing to append"
+    rejected = sum(shard.rejected for shard in old.shards)
+    but = f", but for {rejected:,} that were rejected" if rejected else ""
+    return f"{printable(out)} holds all pictures of the source already{but} ({counted(old.count, 'row')}): nothing to append"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.failing import said_as_one_line
 from convert.lock import check_free
 from convert.manifest import read_manifest
-from convert.output import place
+from convert.output import APPEND, held, place
 from convert.plan import WORK
 from convert.request import Request, resolve
 from convert.room import check_room
@@ -31,18 +32,22 @@ def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
     if not grown.is_pending(out):
         read_manifest(out)
     with place(out), said_as_one_line(out):
+        if grown.is_pending(out):
+            done = grown.settle_growth(out)
+            click.echo(f"{printable(out)} has {counted(done.count, 'row')} now: what was ended before is complete")
         try:
-            _append(request, trust, given)
+            new = _laid_out(request, trust, given)
         except (PrebakeError, KeyboardInterrupt) as error:
             error.add_note(f"{printable(out)} is as it was before")
             raise
+        if new is not None:
+            grown.settle_growth(out)
+            click.echo(new)
 
 
-def _append(request: Request, trust: Trust, given: dict[str, Any]) -> None:
+def _laid_out(request: Request, trust: Trust, given: dict[str, Any]) -> str | None:
+    """Make the new shards and the tables; what to say once they are in their place. None if there is nothing new."""
     out = given["out"]
-    if grown.is_pending(out):
-        done = grown.settle_growth(out)
-        click.echo(f"{printable(out)} has {counted(done.count, 'row')} now: what was ended before is complete")
     old = read_manifest(out)
     plan, source = resolve(append.request_like(request, old))
     whole = plan.source
@@ -50,15 +55,15 @@ def _append(request: Request, trust: Trust, given: dict[str, Any]) -> None:
     append.check_options(plan, old, out, allow_version_change=trust.allow_version_change)
     plan = append.only_new(plan, old, out, request)
     if not len(plan.keys):
+        shutil.rmtree(out / WORK / APPEND, ignore_errors=True)
         click.echo(append.nothing_new(out, old))
-        return
+        return None
     bench, going_on, there = append.begun(out, plan, trust)
     compared = compare(plan, GLANCE)
     click.echo(report.plan_block(plan, source, out, compared))
-    check_room(plan, out, row=compared.choices[0].row)
+    check_room(plan, out, held(bench), compared.choices[0].row)
     if not there:
         run.carry_out(plan, bench, request.crew, preview=False, trust=going_on, say=click.echo)
     new = grown.grow(out, old, plan, whole, preview=given["preview"])
-    grown.settle_growth(out)
     added = new.count - old.count
-    click.echo(f"{counted(added, 'picture')} appended in {counted(len(new.shards) - len(old.shards), 'shard')}: {new.count:,} rows now")
+    return f"{counted(added, 'picture')} appended in {counted(len(new.shards) - len(old.shards), 'shard')}: {new.count:,} rows now"

@@ -102,7 +102,7 @@ def bake(name: str, given: dict[str, Any]) -> None:
     compared = compare(plan, GLANCE)
     click.echo(report.plan_block(plan, source, out, compared))
     _check_room(plan, out, compared.choices[0].row)
-    result = run.carry_out(plan, out, request.crew, preview=given["preview"], trust=trust, say=click.echo)
+    result = run.carry_out(plan, out, request.crew, preview=given["preview"], trust=trust, say=click.echo, overwrite=given["overwrite"])
     if result.note:
         click.echo(result.note, err=True)
     duplicates = result.duplicates.line(printable(given["like"]))

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from convert import journal
+from convert.clearing import clear, sweep
 from convert.errors import PrebakeError, counted, printable
-from convert.output import clear, sweep
 from convert.pack import FULL
 from convert.plan import WORK
 

@@ -79,4 +79,3 @@ def commit(out: Path, manifest: Manifest) -> None:
     sync(out)  # the shards' names before the manifest's
     with replaced(out / MANIFEST) as file:
         file.write(manifest.sealed().to_json().encode())
-    sync(out)

@@ -86,6 +86,7 @@ def settle_growth(out: Path) -> Manifest:
     places = [bench / shard.name for shard in grown.shards] + [after / file.name for file in grown.files]
     with signals_held_back():
         (out / MANIFEST).unlink(missing_ok=True)
+        sync(out)  # a power cut must not bring it back, beside other tables
         for path in places:
             if path.exists():
                 path.rename(out / path.name)
@@ -94,6 +95,7 @@ def settle_growth(out: Path) -> Manifest:
         sync(out)
         (after / MANIFEST).rename(out / MANIFEST)
         sync(out)
+        shutil.rmtree(bench, ignore_errors=True)
     return grown
 
 

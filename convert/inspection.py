@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -53,7 +54,10 @@ def check_file(folder: Path, file: Shard | SideFile, tell: Callable[[float], Non
     """What is wrong with a file's size or content; empty if nothing is. `tell` hears which share has been read."""
     path = folder / file.name
     try:
-        size = path.stat().st_size
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):  # a pipe would be waited for, and a device has no end
+            return "is no file"
+        size = info.st_size
         if size != file.bytes:
             return f"{'is cut short' if size < file.bytes else 'is too long'}: {size:,} bytes, its manifest says {file.bytes:,}"
         digest, done = hashlib.sha256(), 0

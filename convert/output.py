@@ -1,33 +1,20 @@
 """The folder that a bake goes to: what it holds before, and what becomes of it when a run fails."""
 
-import functools
 import os
-import re
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from convert.clearing import empty, is_ours
 from convert.errors import PrebakeError, printable
 from convert.lock import LOCK, locked
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
-from convert.registry import format_names, load_format
 
 APPEND, NEXT = "append", "next"
 """In the work folder: new shards for a bake that is there, and what will lie beside all of them."""
 JUNK = (".DS_Store", "Thumbs.db", "desktop.ini")
 """What file managers leave in a folder that was looked at."""
-
-
-@functools.cache
-def _ours() -> re.Pattern[str]:
-    """The names that a bake's files have, in any format, with what LMDB's library leaves beside them."""
-    suffixes = "|".join(re.escape(load_format(name).suffix) for name in format_names())
-    shards = rf"shard-\d{{5,}}({suffixes})(-lock|\.\d+(\.layout)?\.partial)?"
-    tables = r"(targets|offsets|lengths|sizes|keys|hashes)\.npy|keys\.bin|(samples|rejects|duplicates)\.csv"
-    beside = r"manifest\.json(\.\d+\.partial)?|preview\.png"
-    return re.compile(f"{shards}|{tables}|{beside}|{re.escape(WORK)}")
 
 
 def check_place(out: Path, source: Path) -> None:
@@ -67,10 +54,10 @@ def look(out: Path) -> bool:
     """
     names = sorted(path.name for path in out.iterdir()) if out.exists() else []
     ours = WORK in names or {MANIFEST, "keys.bin"} <= set(names) or _readable(out)
-    known = {name for name in names if _ours().fullmatch(name) and (name == WORK or not (out / name).is_dir())} if ours else set()
+    known = {name for name in names if is_ours(name) and (name == WORK or not (out / name).is_dir())} if ours else set()
     foreign = [name for name in names if name not in known and name not in JUNK]
     if foreign:
-        name = min(foreign, key=lambda name: bool(_ours().fullmatch(name)))
+        name = min(foreign, key=is_ours)
         raise PrebakeError(f"OUT {printable(out)} holds something else ({printable(name)}): choose an empty or a new folder")
     return ours
 
@@ -89,37 +76,11 @@ def held(out: Path) -> int:
     return sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) if out.exists() else 0
 
 
-def sweep(out: Path) -> None:
-    """Remove what a killed process left half written."""
-    for path in (*out.glob("*.partial"), *(out / WORK).glob("*.partial")):
-        if _ours().fullmatch(path.name) or path.parent.name == WORK:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-
-
-def clear(out: Path) -> None:
-    """Remove a bake: the manifest first, so that what is left never looks whole; last the work folder's content, by which it is ours.
-
-    The folder itself stays, and the lock in it.
-    """
-    names = sorted((path.name for path in out.iterdir()), key=lambda name: (name != MANIFEST, name == WORK))
-    for name in filter(_ours().fullmatch, names):
-        if name == WORK:
-            _empty(out / WORK)
-        else:
-            (out / name).unlink()
-
-
-def _empty(work: Path) -> None:
-    for path in sorted(work.iterdir()):
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != LOCK:
-            path.unlink()
-
-
 @contextmanager
 def place(out: Path) -> Iterator[Path]:
-    """The work folder of a bake, locked for the time of a run, and empty after one that went well. Folders that stay empty are removed.
+    """The work folder of a bake, locked for the time of a run. After one that went well nothing stays in it but what is being appended.
+
+    Folders that are empty then are removed.
 
     Raises:
         PrebakeError: the folder cannot be made, holds something else, or another run writes there.
@@ -131,7 +92,7 @@ def place(out: Path) -> Iterator[Path]:
     try:
         with _entered(work, out):
             yield work
-            _empty(work)
+            empty(work, LOCK, APPEND)
     finally:
         with suppress(OSError):  # not empty: there is a bake, or somebody else has put something there meanwhile
             work.rmdir()
@@ -153,6 +114,6 @@ def _entered(work: Path, out: Path) -> Iterator[None]:
 
 def tidy(out: Path) -> None:
     """Remove what a run left that was ended after its last step."""
-    if (out / WORK).exists() and not (out / WORK / APPEND).exists():
+    if (out / WORK).exists():
         with suppress(PrebakeError), place(out):  # somebody else is at it, or it is read-only: the bake is whole all the same
             pass

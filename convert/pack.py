@@ -103,6 +103,8 @@ def pack(out: Path, number: int) -> Packed:
             packed.shard = Shard(name, len(packed.items), partial.stat().st_size, digest, first, stride, len(packed.rejects))
             packed.offsets = offsets if stride is None else None
             partial.rename(out / name)
+        else:
+            (out / name).unlink(missing_ok=True)  # of a run whose pictures were better
         journal.note(out / WORK, number, vars(packed) | {"pillow": plan.pillow})
     except OSError as error:
         if error.errno in FULL:

@@ -16,7 +16,8 @@ from convert.difference import both_versions, other_versions
 from convert.errors import PrebakeError, printable
 from convert.failing import said_as_one_line
 from convert.finish import commit
-from convert.manifest import MANIFEST, Shard
+from convert.hashes import HASHES
+from convert.manifest import MANIFEST, Shard, read_manifest
 from convert.output import place
 from convert.pack import Packed, pack
 from convert.plan import WORK, Plan
@@ -50,14 +51,13 @@ def repair(folder: Path, source: Path, crew: Crew, *, allow_version_change: bool
         return Repaired(before, [])
     manifest = before.manifest
     plan = plan_again(folder, manifest, source)
-    if plan.pillow != manifest.pillow and not allow_version_change:
-        versions = other_versions(manifest.pillow, plan.pillow)
-        raise PrebakeError(
-            f"{printable(folder)} was baked with {versions}, whose pixels may differ: use that again, or try --allow-version-change"
-        )
+    hashed = any(file.name == HASHES for file in manifest.files) and HASHES not in before.wrong
+    _check_versions(folder, manifest.pillow, plan.pillow, allowed=allow_version_change, hashed=hashed)
     with place(folder) as work, said_as_one_line(folder), _bench(work) as bench:
+        if read_manifest(folder) != manifest:
+            raise PrebakeError(f"{printable(folder)} was changed while it was looked at: start again")
         packed = _make(plan, bench, bad, crew)
-        again = Again(folder, manifest, plan)
+        again = Again(folder, manifest, plan, hashed)
         made: dict[int, Shard] = {}
         for number, done in sorted(packed.items()):
             if why := again.differs(number, done):
@@ -79,6 +79,17 @@ def _check_rest(verdict: Verdict) -> None:
     if lost := [name for name in (MANIFEST, *NEEDED) if name in verdict.wrong]:
         what = f"{lost[0]} {verdict.wrong[lost[0]]}"
         raise PrebakeError(f"{printable(verdict.folder / what)}: without it nothing can be repaired; copy the bake again, or bake it again")
+
+
+def _check_versions(folder: Path, old: dict[str, str], new: dict[str, str], *, allowed: bool, hashed: bool) -> None:
+    """Pixels of another Pillow prove nothing: then the pictures must be known by their hashes."""
+    if old == new:
+        return
+    what = f"{printable(folder)} was baked with {other_versions(old, new)}, whose pixels may differ"
+    if not allowed:
+        raise PrebakeError(f"{what}: use that again, or try --allow-version-change")
+    if not hashed:
+        raise PrebakeError(f"{what}, and without a whole {HASHES} nobody knows whether these are the pictures: use that again")
 
 
 @contextmanager

@@ -12,7 +12,10 @@ from typing import BinaryIO
 
 @contextmanager
 def replaced(path: Path) -> Iterator[BinaryIO]:
-    """A file to be written; it takes the place of the other once it is whole and on the disk. When writing fails, the other stays."""
+    """A file to be written; it takes the place of the other once it is whole and on the disk. When writing fails, the other stays.
+
+    Its name is on the disk, too, when this returns.
+    """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
@@ -20,6 +23,7 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         partial.rename(path)
+        sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)
 
@@ -37,6 +41,7 @@ def all_replaced(folder: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
         for name in names:
             (partial / name).rename(folder / name)
+        sync(folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

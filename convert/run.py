@@ -12,12 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from convert import journal, progress
+from convert.begun import check_begun
+from convert.clearing import clear, clear_tables, sweep
 from convert.difference import both_versions
 from convert.duplicates import Duplicates
+from convert.errors import PrebakeError, printable
 from convert.failing import kept_when_it_fails, said_as_one_line
 from convert.finish import commit, finish
-from convert.manifest import Manifest
-from convert.output import clear, place, sweep
+from convert.manifest import MANIFEST, Manifest
+from convert.output import place
 from convert.pack import Packed, pack
 from convert.packs import Packs
 from convert.plan import WORK, Plan
@@ -40,36 +43,46 @@ class Result:
     duplicates: Duplicates
 
 
-def carry_out(plan: Plan, out: Path, crew: Crew, *, preview: bool = True, trust: Trust | None = None, say: Say | None = None) -> Result:
+def carry_out(
+    plan: Plan, out: Path, crew: Crew, *, preview: bool = True, trust: Trust | None = None, say: Say | None = None, overwrite: bool = False
+) -> Result:
     """Make the bake. When it fails or is interrupted, its finished shards stay, for a run that goes on; if there are none, nothing stays.
 
     Args:
         plan: what to make.
-        out: where. Another bake that is there is removed.
+        out: where.
         crew: who makes it.
         preview: whether to draw a contact sheet.
         trust: go on with the bake that was begun there, which `convert.begun.check_begun` has let pass, and believe so much of it.
         say: told which shards were there.
+        overwrite: remove another bake that is there, finished or not.
 
     Raises:
         PrebakeError: too many rejects, a disk that is full, a shard that failed too often, another run at the same place.
     """
     check_process()
     began = time.perf_counter()
-    with place(out) as work, said_as_one_line(out), kept_when_it_fails(out, plan.shards):
-        kept = Kept()
-        if trust is None:
-            _begin(plan, out)
-        else:
-            kept = _go_on(plan, out, crew, trust)
-            if say is not None:
+    with place(out) as work, said_as_one_line(out):
+        if not overwrite:
+            _check_untouched(plan, out, trust)
+        with kept_when_it_fails(out, plan.shards):
+            kept = Kept() if trust is None else _go_on(plan, out, crew, trust)
+            if trust is None:
+                _begin(plan, out)
+            elif say is not None:
                 say(said(kept, plan.shards))
-        packed = _shards(plan, out, crew, kept)
-        if not any(done.items for done in packed):
-            raise nothing_baked(plan, work)
-        ended = finish(_by_all_versions(plan, kept), out, packed, preview)
-        commit(out, ended.manifest)
+            packed = _shards(plan, out, crew, kept)
+            if not any(done.items for done in packed):
+                raise nothing_baked(plan, work)
+            ended = finish(_by_all_versions(plan, kept), out, packed, preview)
+            commit(out, ended.manifest)
     return Result(ended.manifest, packed, time.perf_counter() - began, ended.note, ended.duplicates)
+
+
+def _check_untouched(plan: Plan, out: Path, trust: Trust | None) -> None:
+    """Look that no other run wrote there between the decision what to do and the lock."""
+    if (out / MANIFEST).exists() or (check_begun(out, plan, trust or Trust()) is not None) != (trust is not None):
+        raise PrebakeError(f"OUT {printable(out)} was written by another prebake meanwhile: start again")
 
 
 def _begin(plan: Plan, out: Path) -> None:
@@ -82,6 +95,7 @@ def _begin(plan: Plan, out: Path) -> None:
 def _go_on(plan: Plan, out: Path, crew: Crew, trust: Trust) -> Kept:
     """Look at what is there, and write down what stays of it."""
     sweep(out)
+    clear_tables(out)
     kept = take_stock(out, plan, trust, crew.workers)
     journal.begin(out / WORK, plan.fingerprint, plan.source, kept.lines.values())  # before the plan: what stays is right by either
     if trust.check_source and plan.stamps is not None:
