@@ -23,8 +23,8 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, EndedError) else signal.SIGINT
-        kept = "; ".join(getattr(error, "__notes__", ["nothing unfinished was kept"]))
-        sys.stderr.write(f"prebake: {'interrupted' if number == signal.SIGINT else 'ended from outside'}; {kept}\n")
+        what = "interrupted" if number == signal.SIGINT else "ended from outside"
+        sys.stderr.write(f"prebake: {'; '.join([what, *getattr(error, '__notes__', [])])}\n")
         sys.exit(128 + number)
 
 

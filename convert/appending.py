@@ -30,7 +30,11 @@ def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
         raise UsageError("--append adds to a bake, and --overwrite replaces it: leave one out")
     check_free(out / WORK, out)
     if not grown.is_pending(out):
-        read_manifest(out)
+        try:
+            read_manifest(out)
+        except PrebakeError as error:
+            error.add_note("--append adds to a finished bake: leave it out to begin one")
+            raise
     with place(out), said_as_one_line(out):
         if grown.is_pending(out):
             done = grown.settle_growth(out)

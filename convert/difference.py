@@ -72,10 +72,10 @@ def difference(there: Words, here: Words) -> str:
             continue
         if name == PILLOW:
             return f"it was made with {other_versions(old, new)}"
-        if name == "decoding" or (name == "jpeg" and old and new):
-            name, old, new = next((inner, old[inner], new[inner]) for inner in old if old[inner] != new[inner])
-        verb = "differ" if name in ("options", "classes", "shards") else "differs"
-        return f"its {name} {verb}" + (f": {old}, not {new}" if isinstance(old, str | int) else "")
+        if name in ("decoding", "options") or (name == "jpeg" and old and new):
+            name, old, new = next((inner, old.get(inner), new.get(inner)) for inner in {**old, **new} if old.get(inner) != new.get(inner))
+        verb = "differ" if name in ("classes", "shards") else "differs"
+        return f"its {name} {verb}" + (f": {old}, not {new}" if isinstance(old, str | int) and new is not None else "")
     return ""
 
 

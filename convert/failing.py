@@ -27,6 +27,8 @@ def kept_when_it_fails(out: Path, shards: int) -> Iterator[None]:
                 error.add_note(f"{len(made)} of {counted(shards, 'shard')} kept: the next run goes on")
             else:
                 clear(out)
+                if isinstance(error, KeyboardInterrupt):
+                    error.add_note("nothing unfinished was kept")
         raise
 
 

@@ -174,5 +174,7 @@ def test_a_table_that_has_grown(tmp_path: Path) -> None:
 
 
 def test_there_is_nothing_to_append_to(source: Path, tmp_path: Path) -> None:
-    assert "no such folder" in refused(prebake("memmap", source, tmp_path / "out", "--append", *RUN))
+    assert "no such folder; --append adds to a finished bake: leave it out" in refused(
+        prebake("memmap", source, tmp_path / "out", "--append", *RUN)
+    )
     assert not (tmp_path / "out").exists()

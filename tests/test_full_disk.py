@@ -10,13 +10,15 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import bake
 from launch import digests, prebake, refused
 from pictures import image_folder
 
-from convert.manifest import MANIFEST, read_manifest
-from convert.registry import format_names
+from convert.contracts import Pixels, Sample, ShardSpec
+from convert.manifest import MANIFEST, Target, read_manifest
+from convert.registry import format_names, load_format
 from readers import open_dataset
 
 PAGE = 4096
@@ -184,3 +186,12 @@ def test_shared_memory_as_out(few: Path) -> None:
         assert prebake("verify", out).returncode == 0
     finally:
         shutil.rmtree(out, ignore_errors=True)
+
+
+def test_not_even_a_shard_can_be_begun(format: str, disk: Disk) -> None:
+    """LMDB writes its first pages when it is opened."""
+    folder = disk(PAGE * 2)
+    (folder / "all").write_bytes(b"x" * (PAGE * 2 - 1))
+    spec = ShardSpec(0, 1, Pixels(64, 64, 3, "uint8"), Target("none", 0))
+    with pytest.raises(OSError, match="No space left on device"), load_format(format).write_shard(folder / "shard", spec, {}) as add:
+        add(Sample("a.jpg", np.zeros((64, 64, 3), np.uint8), None))

@@ -8,13 +8,17 @@ import signal
 from pathlib import Path
 
 import pytest
-from launch import SMALL, bake, prebake, refused
+from launch import SMALL, bake, digests, prebake, refused
 from pictures import image_folder
 from processes import finish, start, wait_for
 
 from convert.errors import PrebakeError
 from convert.lock import LOCK, locked
 from convert.output import place
+from convert.request import Request, resolve
+from convert.run import carry_out
+from convert.stock import Trust
+from convert.tasks import Crew
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +77,17 @@ def test_a_child_inherits_no_lock(tmp_path: Path) -> None:
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def test_another_run_comes_and_goes_while_this_one_plans(source: Path, tmp_path: Path) -> None:
+    """The lock alone does not show it: what the other has finished must not be cleared."""
+    out, crew = tmp_path / "out", Crew(1, "serial", quiet=True)
+    request = Request(source=source, out=out, format="memmap", recipe={"size": (16, 16)}, crew=crew)
+    plan, _ = resolve(request)
+    bake("memmap", source, out)
+    before = digests(out)
+    for trust in (None, Trust()):
+        with pytest.raises(PrebakeError, match="was written by another prebake meanwhile: start again"):
+            carry_out(plan, out, crew, trust=trust)
+    assert digests(out) == before
+    carry_out(plan, out, crew, overwrite=True)

@@ -13,6 +13,9 @@ from launch import SMALL, digests, prebake, refused, tree
 from pictures import image_folder, jpeg, photo
 
 from convert.manifest import MANIFEST, read_manifest
+from convert.plan import WORK, Plan
+from convert.tasks import Crew
+from convert.verify import verify
 
 KILLED_CODE = """
 import os, sys
@@ -197,3 +200,18 @@ def test_too_many_rejects_keep_what_is_finished(source: Path, tmp_path: Path) ->
     whole("memmap", source, tmp_path / "out", "--order", "source")
     whole("memmap", source, tmp_path / "undisturbed", "--order", "source")
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
+
+
+def test_nothing_stays_of_what_is_no_more(source: Path, tmp_path: Path) -> None:
+    """A shard whose pictures are all bad by now, and a contact sheet that nobody wants any longer."""
+    out = tmp_path / "out"
+    killed("memmap", source, out)
+    plan = Plan.load(out / WORK)
+    for item in plan.items(0).tolist():
+        (source / plan.keys[item]).write_bytes(HEIC)
+    (out / "preview.png").write_bytes(b"half")
+    whole("memmap", source, out, "--no-preview")
+    assert read_manifest(out).shards[0].count == 0
+    assert not (out / "shard-00000.npy").exists()
+    verdict = verify(out, Crew(1, "serial", quiet=True))
+    assert (verdict.wrong, verdict.left) == ({}, [])

@@ -151,7 +151,7 @@ def _interrupt(tmp_path: Path, temporary: Path, command: tuple[str, ...]) -> Non
     run = start(word, tmp_path / "source", *(str(tmp_path / "out") if option == "OUT" else option for option in options), "--workers", 2)
     wait_for(lambda: list(temporary.glob("prebake-*/progress")) and workers(run))
     os.killpg(run.pid, signal.SIGINT)
-    assert finish(run, 5) == (130, ["prebake: interrupted; nothing unfinished was kept"])
+    assert finish(run, 5) == (130, ["prebake: interrupted"])
     wait_for(lambda: not processes(run.pid), 5)
     assert not list(temporary.glob("prebake-*"))
     assert not (tmp_path / "out").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -196,3 +197,40 @@ def test_what_is_no_finished_bake(source: Path, tmp_path: Path) -> None:
     assert "this bake is not finished" in refused(prebake("verify", tmp_path / "half"))
     assert "is not a bake: there is no manifest.json in it" in refused(prebake("verify", source))
     assert "no such folder" in refused(prebake("verify", tmp_path / "none"))
+
+
+def test_repair_does_without_hashes(source: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damaged ones prove nothing; checksums do, unless another Pillow drew the pixels."""
+    before = digests(copy)
+    for damage in (flip, empty, Path.unlink):
+        damage(copy / "hashes.npy")
+        shard(copy, 1).unlink()
+        done = repair(copy, source, CREW)
+        assert ([made.name for made in done.shards], list(done.before.wrong)) == (
+            [shard(copy, 1).name],
+            [shard(copy, 1).name, "hashes.npy"],
+        )
+        assert {name: digest for name, digest in digests(copy).items() if name != "hashes.npy"}.items() <= before.items()
+    shard(copy, 1).unlink()
+    monkeypatch.setattr("convert.again.pillow_versions", lambda: read_manifest(copy).pillow | {"pillow": "0.1"})
+    with pytest.raises(PrebakeError, match=r"without a whole hashes\.npy nobody knows whether these are the pictures"):
+        repair(copy, source, CREW, allow_version_change=True)
+
+
+def test_repair_leaves_alone_what_is_being_appended(source: Path, copy: Path) -> None:
+    begun = copy / ".prebake" / "append" / "shard-00004"
+    begun.mkdir(parents=True)
+    shard(copy, 1).unlink()
+    repair(copy, source, CREW)
+    assert begun.exists()
+    assert [path.name for path in (copy / ".prebake").iterdir()] == ["append"]
+
+
+def test_a_pipe_in_the_place_of_an_empty_file(copy: Path) -> None:
+    """Its size is 0, too; to read it is to wait for ever."""
+    manifest = read_manifest(copy)
+    (copy / "rejects.csv").unlink()
+    os.mkfifo(copy / "rejects.csv")
+    files = tuple(dataclasses.replace(file, bytes=0) if file.name == "rejects.csv" else file for file in manifest.files)
+    (copy / MANIFEST).write_text(dataclasses.replace(manifest, files=files).sealed().to_json())
+    assert verify(copy, CREW).wrong == {"rejects.csv": "is no file"}

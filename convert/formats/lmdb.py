@@ -70,7 +70,11 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
     tail: list[tuple[bytes, bytes]] = []
     count = waiting = written = 0
     room = _map_size(spec.capacity, spec.capacity * spec.pixels.nbytes if spec.pixels.even else GROWTH)
-    env = lmdb.open(os.fsencode(path), subdir=False, map_size=room, lock=False, sync=False, metasync=False)
+    try:
+        env = lmdb.open(os.fsencode(path), subdir=False, map_size=room, lock=False, sync=False, metasync=False)
+    except lmdb.Error as error:  # which writes its first pages
+        _raise_disk_full(error, path)
+        raise
     try:
         txn = env.begin(write=True)
 
