@@ -47,7 +47,7 @@ def check_begun(out: Path, plan: Plan, trust: Trust, left_open: tuple[str, ...] 
 def _load(out: Path) -> Plan:
     try:
         return Plan.load(out / WORK)
-    except (OSError, ValueError, KeyError, TypeError, PrebakeError) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, PrebakeError) as error:
         raise PrebakeError(f"OUT {printable(out)} holds an unfinished bake whose plan is damaged: {AGAIN}") from error
 
 

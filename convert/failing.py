@@ -9,7 +9,9 @@ from pathlib import Path
 from convert import journal
 from convert.clearing import clear, sweep
 from convert.errors import PrebakeError, counted, printable
+from convert.manifest import MANIFEST
 from convert.pack import FULL
+from convert.packs import restored
 from convert.plan import WORK
 
 
@@ -21,8 +23,11 @@ def kept_when_it_fails(out: Path, shards: int) -> Iterator[None]:
     except BaseException as error:
         with suppress(OSError):  # what went wrong matters more
             found = journal.read(out / WORK)
-            made = [] if found is None else [number for number, fields in found[1].items() if fields["shard"]["count"]]
-            if made:
+            lines = [] if found is None else [restored(fields) for fields in found[1].values()]
+            made = [packed for packed in lines if packed is not None and packed.shard.count]
+            if (out / MANIFEST).exists():
+                error.add_note(f"{printable(out)} is complete")
+            elif made:
                 sweep(out)
                 error.add_note(f"{len(made)} of {counted(shards, 'shard')} kept: the next run goes on")
             else:

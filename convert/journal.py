@@ -1,8 +1,9 @@
 """What has been made so far: one line for each finished shard, written by its worker as soon as the shard has its name.
 
-    {"journal": 1, "plan": ..., "source": ...}     first: fingerprints of all that decides the shards, and of the pictures
-    {"number": 3, "shard": {...}, "items": [...], ...}
+    9f1c03aa {"journal": 1, "plan": ..., "source": ...}     first: fingerprints of all that decides the shards, and of the pictures
+    5b20d7e1 {"number": 3, "shard": {...}, "items": [...], ...}
 
+In front stands the CRC-32 of the rest, in hex: a line that was changed is none.
 A line is one write to the file's end, so those of several workers do not mix. One that a kill or a full disk cut off is no line: its
 shard is made again.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -62,8 +64,9 @@ def read(work: Path) -> tuple[Fields, dict[int, Fields]] | None:
 
 
 def to_line(fields: Fields) -> bytes:
-    """A line, as JSON; arrays and bytes in base64."""
-    return json.dumps(fields, default=_plain).encode() + b"\n"
+    """A line: a checksum, and JSON; arrays and bytes in base64."""
+    text = json.dumps(fields, default=_plain).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
 def _plain(value: Any) -> Fields:
@@ -79,8 +82,11 @@ def _plain(value: Any) -> Fields:
 
 def from_line(line: bytes) -> Fields | None:
     """A line; None if it is none."""
+    checksum, _, text = line.rstrip(b"\n").partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        return None
     try:
-        found = json.loads(line, object_hook=_rich)
+        found = json.loads(text, object_hook=_rich)
     except (ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, dict) else None

@@ -39,8 +39,8 @@ class Packed:
     """Where each row begins, when that is irregular."""
     items: list[int]
     """The items that became rows, in order."""
-    sizes: list[tuple[int, int]]
-    """Their sources' (height, width), in pixels, upright."""
+    sizes: npt.NDArray[np.int32]
+    """Their sources' heights and widths (n, 2), in pixels, upright."""
     rejects: list[tuple[int, str, str]]
     """(item, reason, detail)."""
     seen: Counter[str]
@@ -120,11 +120,11 @@ def pack(out: Path, number: int) -> Packed:
 def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, list[bytes]]:
     """Bake a shard's items into a file. Also returns the first and the last row's bytes."""
     items = plan.items(number)
-    packed = Packed(Shard("", 0, 0, "", None, None), None, [], [], [], Counter())
+    packed = Packed(Shard("", 0, 0, "", None, None), None, [], np.empty((0, 2), np.int32), [], Counter())
     ends: list[bytes] = []
     last: Array | None = None
     hashes = bytearray()
-    lengths, stored = array("q"), array("i")  # of a million rows: no object each
+    lengths, stored, sizes = array("q"), array("i"), array("i")  # of a million rows: no object each
     spec = ShardSpec(plan.first + number, plan.capacity(number), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK, number)
     try:
@@ -145,7 +145,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                     packed.items.append(item)
                     packed.seen.update(seen)
                     packed.seen.update(misnamed(key, baked.format))
-                    packed.sizes.append((baked.height, baked.width))
+                    sizes.extend((baked.height, baked.width))
                     lengths.append(last.nbytes)
                     stored.extend(baked.size)
                     hashes += digest
@@ -157,6 +157,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     finally:
         meter.close()
     packed.hashes = bytes(hashes)
+    packed.sizes = np.array(sizes, np.int32).reshape(-1, 2)
     if not plan.recipe.pixels.even:
         packed.lengths, packed.stored = np.array(lengths, np.int64), np.array(stored, np.int32).reshape(-1, 2)
     return packed, ends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import overload
 
 from convert import journal
@@ -44,12 +44,7 @@ def restored(fields: journal.Fields) -> Packed | None:
     given = {name: value for name, value in fields.items() if name not in ("number", "pillow")}
     try:
         given["shard"], given["seen"] = Shard(**given["shard"]), Counter(given["seen"])
-        given["sizes"] = _tuples(given["sizes"])
-        given["rejects"] = _tuples(given["rejects"])
+        given["rejects"] = [tuple(reject) for reject in given["rejects"]]
         return Packed(**given)
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _tuples(lists: Iterable[Iterable[object]]) -> list[tuple[object, ...]]:
-    return [tuple(each) for each in lists]

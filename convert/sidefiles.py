@@ -100,7 +100,7 @@ def _samples(plan: Plan, packed: Sequence[Packed]) -> Iterator[tuple[object, ...
     """One line for each row. A point of the upright source lies at `scale * point + offset` in the row, in pixels."""
     index = 0
     for done in packed:
-        for row, (item, (height, width)) in enumerate(zip(done.items, done.sizes, strict=True)):
+        for row, (item, (height, width)) in enumerate(zip(done.items, done.sizes.tolist(), strict=True)):
             target = plan.target_of(item)
             label, name = (target, plan.classes[target]) if isinstance(target, int) else ("", "")
             at = plan.recipe.place(height, width)

@@ -82,7 +82,7 @@ class BakedDataset(Contents, Dataset[Any]):
         own, folder, io, plan = state
         self.__dict__.update(own, _rows=Rows(folder, io))
         if self._rows.manifest.plan != plan:
-            raise PrebakeError(f"{printable(folder)} was baked anew since this data set was opened: open it again")
+            raise PrebakeError(f"{printable(folder)} was baked anew or appended to since this data set was opened: open it again")
 
     @property
     def mean(self) -> tuple[float, ...]:

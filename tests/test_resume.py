@@ -12,6 +12,7 @@ import pytest
 from launch import SMALL, digests, prebake, refused, tree
 from pictures import image_folder, jpeg, photo
 
+from convert import journal
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK, Plan
 from convert.tasks import Crew
@@ -53,6 +54,13 @@ def whole(format: str, source: Path, out: Path, *more: object) -> str:
     done = prebake(format, source, out, *RUN, *more)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
+
+
+def lines(out: Path) -> dict[int, journal.Fields]:
+    """What the journal says of each shard."""
+    found = journal.read(out / WORK)
+    assert found is not None
+    return found[1]
 
 
 def test_the_same_bytes_and_no_shard_twice(source: Path, tmp_path: Path, format: str) -> None:
@@ -106,10 +114,10 @@ def test_pictures_that_came_and_went(source: Path, tmp_path: Path) -> None:
 
 def test_changed_pictures_are_baked_again(source: Path, tmp_path: Path) -> None:
     killed("memmap", source, tmp_path / "out")
-    line = json.loads((tmp_path / "out" / ".prebake" / "journal.jsonl").read_text().splitlines()[2])
+    number, line = next(iter(lines(tmp_path / "out").items()))
     key = sorted(path.relative_to(source).as_posix() for path in source.rglob("*.jpg"))[line["items"][0]]
     (source / key).write_bytes(jpeg(photo(99, 50, 60)))
-    assert f"again     shard-0000{line['number']}.npy: {key} was changed since" in whole("memmap", source, tmp_path / "out")
+    assert f"again     shard-0000{number}.npy: {key} was changed since" in whole("memmap", source, tmp_path / "out")
     whole("memmap", source, tmp_path / "undisturbed")
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
 
@@ -148,13 +156,28 @@ def test_a_finished_shard_that_was_damaged(source: Path, tmp_path: Path, *, dama
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
 
 
+def test_a_bit_that_flips_in_the_journal(source: Path, tmp_path: Path) -> None:
+    """Were a place or a checksum in it believed, the manifest would have it."""
+    killed("memmap", source, tmp_path / "out")
+    line = journal.to_line(lines(tmp_path / "out")[1])
+    path = tmp_path / "out" / WORK / journal.JOURNAL
+    for bit in range(8 * len(line) - 8):
+        changed = bytearray(line)
+        changed[bit // 8] ^= 1 << bit % 8
+        assert journal.from_line(bytes(changed)) is None
+    path.write_bytes(path.read_bytes().replace(b'"first": 128', b'"first": 129', 1))
+    assert "goes on   with 2 of 6 shards" in whole("memmap", source, tmp_path / "out")
+    whole("memmap", source, tmp_path / "undisturbed")
+    assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
+
+
 def test_another_pillow(source: Path, tmp_path: Path) -> None:
     killed("memmap", source, tmp_path / "out")
     plan = tmp_path / "out" / ".prebake" / "plan.json"
-    journal = tmp_path / "out" / ".prebake" / "journal.jsonl"
     here = json.loads(plan.read_text())["pillow"]
-    for path in (plan, journal):
-        path.write_text(path.read_text().replace(json.dumps(here["libjpeg"]), '"1.2.3"'))
+    plan.write_text(plan.read_text().replace(json.dumps(here["libjpeg"]), '"1.2.3"'))
+    made = [fields | {"pillow": here | {"libjpeg": "1.2.3"}} for fields in lines(tmp_path / "out").values()]
+    journal.begin(plan.parent, "", "", made)
     line = refused(prebake("memmap", source, tmp_path / "out", *RUN))
     assert f"was begun with libjpeg 1.2.3, not libjpeg {here['libjpeg']}, whose pixels may differ" in line
     assert "--allow-version-change to go on" in line
