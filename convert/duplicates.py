@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import heapq
 import operator
 from collections.abc import Iterator, Sequence
@@ -66,6 +67,19 @@ def write_pairs(path: Path, own: Inventory, other: Inventory | None) -> Duplicat
     astray = 0 if labels is None else int(np.count_nonzero(labels[here[:, 0]] != labels[here[:, 1]]))
     write_csv(path, HEADER, _lines(own, here, other or own, there))
     return Duplicates(len(here), astray, len(there))
+
+
+def keep_leaks(path: Path, before: Path) -> None:
+    """Put what another `duplicates.csv` says of the bake of `--like` among the lines of this one, which was made without it."""
+    (header, *lines), (_, *old) = _rows(path), _rows(before)
+    if leaks := [line for line in old if line[3] == "like"]:
+        together = sorted(lines + leaks, key=lambda line: int(line[2]))
+        write_csv(path, header, together)
+
+
+def _rows(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return list(csv.reader(file))
 
 
 def _twins(hashes: Hashes) -> Pairs:

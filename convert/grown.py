@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.difference import both_versions
-from convert.duplicates import DUPLICATES, write_pairs
+from convert.duplicates import DUPLICATES, keep_leaks, write_pairs
 from convert.errors import PrebakeError
 from convert.hashes import HASHES, Inventory
 from convert.interrupts import signals_held_back
@@ -70,6 +70,8 @@ def grow(out: Path, old: Manifest, plan: Plan, whole: str, *, preview: bool) -> 
         hashes = np.concatenate([np.load(folder / HASHES, allow_pickle=False) for folder in (out, bench)])
         np.save(after / HASHES, hashes, allow_pickle=False)
         write_pairs(after / DUPLICATES, Inventory(hashes, keys, plan.classes, labels), plan.other)
+        if plan.other is None:
+            keep_leaks(after / DUPLICATES, out / DUPLICATES)
     if preview:
         _draw(out, bench, grown, labels)
     files = tuple(describe(path) for path in sorted(after.iterdir()) if path.is_file())

@@ -178,3 +178,18 @@ def test_there_is_nothing_to_append_to(source: Path, tmp_path: Path) -> None:
         prebake("memmap", source, tmp_path / "out", "--append", *RUN)
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_what_another_bake_has_too_stays_told(source: Path, tmp_path: Path) -> None:
+    """With `--like` named again, which also looks at what is new, and without."""
+    whole("memmap", source, tmp_path / "train")
+    (source / "cat" / "0001.jpg").unlink()
+    whole("memmap", source, tmp_path / "val", "--like", tmp_path / "train")
+    shutil.copy(source / "cat" / "0002.jpg", source / "dog" / "new.jpg")
+    for more, known in (((), 17), (("--like", tmp_path / "train"), 18)):
+        val = shutil.copytree(tmp_path / "val", tmp_path / f"val{known}")
+        whole("memmap", source, val, "--append", *more)
+        found = rows(val / "duplicates.csv")
+        assert [int(row["index"]) for row in found if row["same_as"] == "like"] == list(range(known))
+        assert [row["key"] for row in found if row["same_as"] == "here"] == ["dog/new.jpg"]
+        assert not verify(val, CREW, deep=True).wrong
