@@ -30,14 +30,14 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, executor: str = "serial", **asked: Any) -> Manifest:
-    """Bake in this process, as the command line does, but with torchvision's pixels; recipe and request options by name."""
+    """Bake in this process, as the command line does, but with torchvision's pixels, and over what is there; recipe and request options by name."""
     as_torchvision = {} if "like" in asked else {"exact": True, "icc": "ignore"}
     recipe: dict[str, Any] = as_torchvision | {name: asked.pop(name) for name in RECIPE if name in asked}
     preview, max_rejects = asked.pop("preview", False), asked.pop("max_rejects", "1%")
     crew = Crew(workers, executor, max_rejects, quiet=True)
     request = Request(source=source, out=out, format=format, recipe=recipe, crew=crew, **asked)
     plan, _ = resolve(request)
-    return carry_out(settle(request, plan), out, crew, preview=preview).manifest
+    return carry_out(settle(request, plan), out, crew, preview=preview, overwrite=True).manifest
 
 
 @pytest.fixture(scope="session", params=format_names())
