@@ -30,7 +30,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bake(source: Path, out: Path, format: str = "memmap", *, workers: int = 1, executor: str = "serial", **asked: Any) -> Manifest:
-    """Bake in this process, as the command line does with --overwrite, but with torchvision's pixels; recipe and request options by name."""
+    """Bake in this process, as the command line does with --overwrite, but with torchvision's pixels; options by name."""
     as_torchvision = {} if "like" in asked else {"exact": True, "icc": "ignore"}
     recipe: dict[str, Any] = as_torchvision | {name: asked.pop(name) for name in RECIPE if name in asked}
     preview, max_rejects = asked.pop("preview", False), asked.pop("max_rejects", "1%")
