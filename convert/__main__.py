@@ -23,7 +23,8 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, EndedError) else signal.SIGINT
-        sys.stderr.write(f"prebake: {'interrupted' if number == signal.SIGINT else 'ended from outside'}; nothing unfinished was kept\n")
+        kept = "; ".join(getattr(error, "__notes__", ["nothing unfinished was kept"]))
+        sys.stderr.write(f"prebake: {'interrupted' if number == signal.SIGINT else 'ended from outside'}; {kept}\n")
         sys.exit(128 + number)
 
 

@@ -1,8 +1,9 @@
-"""The command line: one subcommand for each format, `plan`, `stats` and `doctor`."""
+"""The command line: one subcommand for each format, `plan`, `stats`, `verify`, `repair` and `doctor`."""
 
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@options.VERBOSE
 @click.version_option(__version__, prog_name="prebake")
 def cli() -> None:
     """Bake a folder of pictures, once, into a data set that trains at memory speed."""
@@ -92,12 +94,41 @@ def stats_command(ctx: click.Context, /, source: Path, as_json: bool, **given: A
     click.echo(figures.to_json() if as_json else figures.to_text())
 
 
+@cli.command("verify", short_help="Compare a bake with what was written.")
+@click.argument("baked", metavar="BAKED", type=FOLDER)
+@click.option("--deep", is_flag=True, help="Also open every shard, and compare rows, labels and tables.")
+@options.add(options.WORKERS)
+def verify_command(**given: Any) -> None:
+    """Compare every file of BAKED with its size and checksum in the manifest, and list those that are bad. The exit code is 1 then."""
+    from convert import commands  # `--help` must start at once
+
+    sys.exit(commands.verify(given))
+
+
+@cli.command("repair", short_help="Make a bake's bad shards again.")
+@click.argument("baked", metavar="BAKED", type=FOLDER)
+@click.option("--source", required=True, metavar="SRC", type=FOLDER, help="The folder of pictures that was baked.")
+@click.option("--allow-version-change", is_flag=True, help="Though another Pillow made the bake; pixels may differ.")
+@options.add(options.WORKERS)
+def repair_command(**given: Any) -> None:
+    """Verify BAKED, and make the shards that are bad again, from the pictures below SRC. All others stay untouched."""
+    from convert import commands  # `--help` must start at once
+
+    sys.exit(commands.repair(given))
+
+
 @cli.command("doctor")
 def doctor_command() -> None:
     """Print what is installed where, and what this machine lets a process use."""
     from convert.doctor import examine  # `--help` must start at once
 
     click.echo(examine())
+
+
+def _show_traceback() -> None:
+    """What `-v` asks for: where the error came from, those of workers included."""
+    if options.wants_tracebacks:
+        traceback.print_exc()
 
 
 def run_command() -> None:
@@ -110,12 +141,14 @@ def run_command() -> None:
         error.show()
         sys.exit(error.exit_code)
     except PrebakeError as error:
-        click.echo(f"prebake: {error}", err=True)
+        _show_traceback()
+        click.echo(f"prebake: {'; '.join([str(error), *getattr(error, '__notes__', [])])}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:  # `prebake ... | head`
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:  # a folder that may not be entered, a name that is too long
+        _show_traceback()
         name = f"{printable(error.filename)}: " if error.filename else ""
         click.echo(f"prebake: {name}{error.strerror or error}", err=True)
         sys.exit(1)

@@ -8,13 +8,19 @@ from typing import Any
 import click
 
 from convert import already, machine, output, report, room, run, stats
+from convert import repair as repairing
+from convert import verify as verifying
+from convert.appending import append_new
+from convert.begun import check_begun
 from convert.compare import compare
-from convert.errors import printable
+from convert.errors import UsageError, counted, printable
 from convert.label_options import NAMES
-from convert.plan import Plan
+from convert.lock import check_free
+from convert.plan import WORK, Plan
 from convert.registry import load_format
 from convert.request import Request, resolve, settle
 from convert.source import Source
+from convert.stock import Trust
 from convert.summary import summary
 from convert.tasks import Crew
 
@@ -41,23 +47,41 @@ def _crew(given: dict[str, Any]) -> Crew:
     return Crew(workers=given["workers"] or machine.cores(), max_rejects=given["max_rejects"], strict=given["strict"])
 
 
-def _already_there(plan: Plan, out: Path, overwrite: bool) -> bool:
-    """Whether the very same bake is there; says so."""
-    there = already.finished(out, plan, overwrite) is not None
+def _trust(given: dict[str, Any]) -> Trust:
+    if given["check_source"] and given["dedupe"] == "off":
+        raise UsageError("--check-source compares hashes, which --dedupe off leaves out: leave one of the two out")
+    return Trust(given["deep"], given["check_source"], given["allow_version_change"])
+
+
+def _already_there(plan: Plan, given: dict[str, Any]) -> bool:
+    """Whether the very same bake is there, finished; says so."""
+    versions = given["allow_version_change"]
+    there = already.finished(given["out"], plan, given["overwrite"], allow_version_change=versions) is not None
     if there:
-        click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+        click.echo(f"{printable(given['out'])} holds this very bake already: nothing to do")
     return there
 
 
-def _resolved(request: Request, overwrite: bool) -> tuple[Plan, Source]:
+def _resolved(request: Request, given: dict[str, Any]) -> tuple[Plan, Source]:
     """The plan and its source. A pass over all pictures may take hours: what OUT has against the bake is said before."""
+    out, trust = request.out, _trust(given)
+    if out is not None:
+        check_free(out / WORK, out)
     plan, source = resolve(request)
     if request.left_open:
-        out = request.out
-        if out is None or already.finished(out, plan, overwrite, request.left_open) is None:
+        begun = None if out is None or given["overwrite"] else check_begun(out, plan, trust, request.left_open)
+        if begun is not None:
+            return begun, source
+        versions = given["allow_version_change"]
+        if out is None or already.finished(out, plan, given["overwrite"], request.left_open, allow_version_change=versions) is None:
             _check_room(plan, out, compare(plan, GLANCE).choices[0].row)
         plan = settle(request, plan)
     return plan, source
+
+
+def _is_begun(plan: Plan, given: dict[str, Any]) -> bool:
+    """Whether the same bake is there, unfinished."""
+    return not given["overwrite"] and check_begun(given["out"], plan, _trust(given)) is not None
 
 
 def _check_room(plan: Plan, out: Path | None, row: int | None = None) -> None:
@@ -65,16 +89,20 @@ def _check_room(plan: Plan, out: Path | None, row: int | None = None) -> None:
 
 
 def bake(name: str, given: dict[str, Any]) -> None:
-    """Bake into a format."""
+    """Bake into a format, or go on with a bake that was begun."""
     request = _request(name, given)
-    plan, source = _resolved(request, given["overwrite"])
-    out: Path = given["out"]
-    if _already_there(plan, out, given["overwrite"]):
+    if given["append"]:
+        append_new(request, _trust(given), given)
         return
+    plan, source = _resolved(request, given)
+    out: Path = given["out"]
+    if _already_there(plan, given):
+        return
+    trust = _trust(given) if _is_begun(plan, given) else None
     compared = compare(plan, GLANCE)
     click.echo(report.plan_block(plan, source, out, compared))
     _check_room(plan, out, compared.choices[0].row)
-    result = run.carry_out(plan, out, request.crew, preview=given["preview"])
+    result = run.carry_out(plan, out, request.crew, preview=given["preview"], trust=trust, say=click.echo)
     if result.note:
         click.echo(result.note, err=True)
     duplicates = result.duplicates.line(printable(given["like"]))
@@ -83,11 +111,15 @@ def bake(name: str, given: dict[str, Any]) -> None:
 
 def plan(given: dict[str, Any]) -> None:
     """Say what a bake would be."""
-    there, source = _resolved(_request(given["format"], given), given["overwrite"])
+    there, source = _resolved(_request(given["format"], given), given)
     out = given["out"]
     compared = compare(there, LOOK)
     click.echo(report.plan_block(there, source, out, compared))
-    if out is None or not _already_there(there, out, given["overwrite"]):
+    if out is None:
+        _check_room(there, out, compared.choices[0].row)
+    elif not _already_there(there, given):
+        if _is_begun(there, given):
+            click.echo(f"{printable(out)} holds this bake, unfinished: it would go on")
         _check_room(there, out, compared.choices[0].row)
 
 
@@ -96,3 +128,25 @@ def figures(source: Path, given: dict[str, Any], flags: list[str]) -> stats.Figu
     if stats.is_bake(source):
         return stats.of_bake(source, _crew(given), flags)
     return stats.of_source(_request("memmap", given | {"source": source, "out": None, "mean_std": None, "dedupe": "off"}))
+
+
+def verify(given: dict[str, Any]) -> int:
+    """Compare a bake with its manifest, and return the exit code."""
+    verdict = verifying.verify(given["baked"], Crew(given["workers"] or machine.cores()), deep=given["deep"])
+    click.echo(verifying.told(verdict))
+    return 1 if verdict.wrong else 0
+
+
+def repair(given: dict[str, Any]) -> int:
+    """Make bad shards again, and return the exit code."""
+    folder = given["baked"]
+    check_free(folder / WORK, folder)
+    crew = Crew(given["workers"] or machine.cores())
+    done = repairing.repair(folder, given["source"], crew, allow_version_change=given["allow_version_change"])
+    for shard in done.shards:
+        click.echo(f"made again {shard.name}, {counted(shard.count, 'row')}")
+    made = {shard.name for shard in done.shards}
+    done.before.tried = True
+    done.before.wrong = {name: what for name, what in done.before.wrong.items() if name not in made}
+    click.echo(verifying.told(done.before))
+    return 1 if done.before.wrong else 0

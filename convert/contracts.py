@@ -121,6 +121,8 @@ class Format:
     footprint: Callable[[int, bool, Options], int]
     """Bytes that a row of so many bytes takes in a shard, with all that belongs to it; the flag says whether all rows take as many."""
     options: tuple[Option, ...] = ()
+    targets: Callable[[Path], list[Any]] | None = None
+    """What each row's target is, as the shard has it: numbers, or lists of numbers. None for a format whose shards have none."""
 
 
 class Outcome(NamedTuple):

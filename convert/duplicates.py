@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,20 +45,27 @@ class Duplicates(NamedTuple):
         return f"duplicates: {'; '.join(parts)}: see {DUPLICATES}" if parts else ""
 
 
-def write_duplicates(out: Path, plan: Plan, packed: list[Packed]) -> tuple[list[SideFile], Duplicates]:
+def write_duplicates(out: Path, plan: Plan, packed: Sequence[Packed]) -> tuple[list[SideFile], Duplicates]:
     """Write both files, unless that was not asked for; the shards are in their order."""
     if plan.dedupe == "off":
         return [], Duplicates()
     hashes = np.frombuffer(b"".join(done.hashes for done in packed), np.uint8).reshape(-1, NBYTES)
-    items = np.array([item for done in packed for item in done.items], np.int64)
+    items = np.fromiter((item for done in packed for item in done.items), np.int64)
     labels = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     own = Inventory(hashes, plan.keys.take(items), plan.classes, labels)
-    here = _twins(hashes)
-    there = np.empty((0, 2), np.int64) if plan.other is None else _leaked(hashes, plan.other.hashes)
-    astray = 0 if labels is None else int(np.count_nonzero(labels[here[:, 0]] != labels[here[:, 1]]))
     np.save(out / HASHES, hashes, allow_pickle=False)
-    write_csv(out / DUPLICATES, HEADER, _lines(own, here, plan.other or own, there))
-    return [describe(out / name) for name in (DUPLICATES, HASHES)], Duplicates(len(here), astray, len(there))
+    found = write_pairs(out / DUPLICATES, own, plan.other)
+    return [describe(out / name) for name in (DUPLICATES, HASHES)], found
+
+
+def write_pairs(path: Path, own: Inventory, other: Inventory | None) -> Duplicates:
+    """Write `duplicates.csv` of a bake, and of another that it is compared with."""
+    here = _twins(own.hashes)
+    there = np.empty((0, 2), np.int64) if other is None else _leaked(own.hashes, other.hashes)
+    labels = own.labels
+    astray = 0 if labels is None else int(np.count_nonzero(labels[here[:, 0]] != labels[here[:, 1]]))
+    write_csv(path, HEADER, _lines(own, here, other or own, there))
+    return Duplicates(len(here), astray, len(there))
 
 
 def _twins(hashes: Hashes) -> Pairs:

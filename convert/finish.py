@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from convert.manifest import MANIFEST, SCHEMA, Manifest
 from convert.pack import Packed
 from convert.plan import Plan
 from convert.preview import PREVIEW, draw_preview
+from convert.replace import replaced, sync
 
 
 class Finished(NamedTuple):
@@ -27,7 +28,7 @@ class Finished(NamedTuple):
     duplicates: Duplicates
 
 
-def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finished:
+def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Finished:
     """Write all that lies beside the shards."""
     recipe = plan.recipe
     lists, duplicates = write_duplicates(out, plan, packed)
@@ -63,7 +64,7 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finish
     )
     if not preview:
         return Finished(manifest, "", duplicates)
-    items = [item for done in packed for item in done.items]
+    items = np.fromiter((item for done in packed for item in done.items), np.int64)
     targets = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     try:
         drawn = draw_preview(out, manifest, targets)
@@ -75,19 +76,7 @@ def finish(plan: Plan, out: Path, packed: list[Packed], preview: bool) -> Finish
 
 def commit(out: Path, manifest: Manifest) -> None:
     """The manifest, last and at once: it is there = the bake is complete."""
-    partial = out / f"{MANIFEST}.{os.getpid()}.partial"
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(manifest.to_json())
-        file.flush()
-        os.fsync(file.fileno())
-    _sync(out)  # the shards' names before the manifest's
-    partial.rename(out / MANIFEST)
-    _sync(out)
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync(out)  # the shards' names before the manifest's
+    with replaced(out / MANIFEST) as file:
+        file.write(manifest.sealed().to_json().encode())
+    sync(out)

@@ -52,14 +52,32 @@ SET = [
     click.option("--shards", type=click.IntRange(1, 100_000), help="Number of shards, instead.  [by size]"),
     click.option("--dedupe", type=click.Choice(["off", "report"]), default="report", help="List pictures with the same bytes.  [report]"),
 ]
-CREW = [
+wants_tracebacks: list[bool] = []
+"""Not empty once `-v` was typed."""
+VERBOSE = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda _, __, on: wants_tracebacks.append(True) if on else None,
+    help="Show where in the program an error came from.",
+)
+WORKERS = [
+    VERBOSE,
     click.option("--workers", type=click.IntRange(1, 1024), help="Processes.  [one per usable core]"),
+]
+CREW = [
+    *WORKERS,
     click.option("--max-rejects", type=Limit(), default="1%", show_default=True, help="Bad pictures before a run fails; % is at least 10."),
     click.option("--strict", is_flag=True, help="Fail at the first bad picture."),
 ]
 RUN = [
     *CREW,
-    click.option("--overwrite", is_flag=True, help="Replace a bake that is there."),
+    click.option("--overwrite", is_flag=True, help="Replace a bake that is there, finished or not."),
+    click.option("--append", is_flag=True, help="Add the pictures that are new in SRC to the bake that is there, as new shards."),
+    click.option("--deep", is_flag=True, help="Going on with an unfinished bake: compare finished shards by checksum, not by size."),
+    click.option("--check-source", is_flag=True, help="Going on: compare pictures by content, not by time."),
+    click.option("--allow-version-change", is_flag=True, help="Go on, though another Pillow began; its pixels may differ."),
     click.option("--preview/--no-preview", default=True, help="Draw preview.png, a contact sheet of what was stored.  [on]"),
 ]
 

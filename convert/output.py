@@ -5,14 +5,17 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from convert.errors import PrebakeError, printable
+from convert.lock import LOCK, locked
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
 from convert.registry import format_names, load_format
 
+APPEND, NEXT = "append", "next"
+"""In the work folder: new shards for a bake that is there, and what will lie beside all of them."""
 JUNK = (".DS_Store", "Thumbs.db", "desktop.ini")
 """What file managers leave in a folder that was looked at."""
 
@@ -87,45 +90,69 @@ def held(out: Path) -> int:
 
 
 def sweep(out: Path) -> None:
-    """Remove what a killed worker left half written."""
-    for path in out.glob("shard-*.partial"):
-        path.unlink(missing_ok=True)
+    """Remove what a killed process left half written."""
+    for path in (*out.glob("*.partial"), *(out / WORK).glob("*.partial")):
+        if _ours().fullmatch(path.name) or path.parent.name == WORK:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _clear(out: Path) -> None:
-    """Remove a bake: the manifest first, so that what is left never looks whole; the work folder last, by which it is known as ours."""
+def clear(out: Path) -> None:
+    """Remove a bake: the manifest first, so that what is left never looks whole; last the work folder's content, by which it is ours.
+
+    The folder itself stays, and the lock in it.
+    """
     names = sorted((path.name for path in out.iterdir()), key=lambda name: (name != MANIFEST, name == WORK))
     for name in filter(_ours().fullmatch, names):
         if name == WORK:
-            shutil.rmtree(out / name)
+            _empty(out / WORK)
         else:
             (out / name).unlink()
 
 
+def _empty(work: Path) -> None:
+    for path in sorted(work.iterdir()):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != LOCK:
+            path.unlink()
+
+
 @contextmanager
 def place(out: Path) -> Iterator[Path]:
-    """The folder, emptied, with its work folder, for the time of a run; when the run fails, nothing of it is left.
+    """The work folder of a bake, locked for the time of a run, and empty after one that went well. Folders that stay empty are removed.
 
     Raises:
-        PrebakeError: the folder cannot be made, or holds something else.
+        PrebakeError: the folder cannot be made, holds something else, or another run writes there.
     """
     if out.is_dir():
         look(out)
     made = [path for path in (out, *out.absolute().parents) if not path.exists()]
+    work = out / WORK
     try:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            (out / WORK).mkdir(exist_ok=True)  # the mark, before anything goes: what a `kill -9` leaves is known as ours
-            _clear(out)
-            (out / WORK).mkdir()
-        except OSError as error:
-            raise PrebakeError(f"OUT {printable(out)} cannot be written: {error.strerror}") from error
-        yield out / WORK
-    except BaseException:
-        with suppress(OSError):  # what went wrong matters more; and somebody else may have put something there meanwhile
-            if out.exists():
-                _clear(out)
+        with _entered(work, out):
+            yield work
+            _empty(work)
+    finally:
+        with suppress(OSError):  # not empty: there is a bake, or somebody else has put something there meanwhile
+            work.rmdir()
             for folder in made:
                 folder.rmdir()
-        raise
-    shutil.rmtree(out / WORK, ignore_errors=True)
+
+
+@contextmanager
+def _entered(work: Path, out: Path) -> Iterator[None]:
+    """The lock, in a folder that is made for it: the mark by which what a `kill -9` leaves is known as ours."""
+    with ExitStack() as stack:
+        try:
+            work.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(work, out))
+        except OSError as error:
+            raise PrebakeError(f"OUT {printable(out)} cannot be written: {error.strerror}") from error
+        yield
+
+
+def tidy(out: Path) -> None:
+    """Remove what a run left that was ended after its last step."""
+    if (out / WORK).exists() and not (out / WORK / APPEND).exists():
+        with suppress(PrebakeError), place(out):  # somebody else is at it, or it is read-only: the bake is whole all the same
+            pass

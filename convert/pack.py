@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from convert import journal
 from convert.contracts import Array, Format, Offsets, RejectError, Sample, ShardSpec
 from convert.errors import PrebakeError, printable
 from convert.hashes import hash_of
@@ -87,11 +88,11 @@ def pack(out: Path, number: int) -> Packed:
     """
     plan, bake = load_work(out / WORK)
     format = load_format(plan.format)
-    name = shard_name(number, format)
+    name = shard_name(plan.first + number, format)
     partial = out / f"{name}.{os.getpid()}.partial"
     try:
         packed, ends = _write(partial, number, plan, bake)
-        packed.shard = Shard(name, 0, 0, "", None, None)
+        packed.shard = Shard(name, 0, 0, "", None, None, len(packed.rejects))
         if packed.items:
             lengths = np.full(len(packed.items), plan.recipe.pixels.nbytes) if packed.lengths is None else packed.lengths
             offsets = _locate(partial, format, lengths, ends)
@@ -99,9 +100,10 @@ def pack(out: Path, number: int) -> Packed:
             with partial.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 os.fsync(file.fileno())
-            packed.shard = Shard(name, len(packed.items), partial.stat().st_size, digest, first, stride)
+            packed.shard = Shard(name, len(packed.items), partial.stat().st_size, digest, first, stride, len(packed.rejects))
             packed.offsets = offsets if stride is None else None
             partial.rename(out / name)
+        journal.note(out / WORK, number, vars(packed) | {"pillow": plan.pillow})
     except OSError as error:
         if error.errno in FULL:
             raise PrebakeError(
@@ -121,7 +123,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
     last: Array | None = None
     hashes = bytearray()
     lengths, stored = array("q"), array("i")  # of a million rows: no object each
-    spec = ShardSpec(number, len(items), plan.recipe.pixels, plan.target)
+    spec = ShardSpec(plan.first + number, plan.capacity(number), plan.recipe.pixels, plan.target)
     meter = Meter(partial.parent / WORK, number)
     try:
         with load_format(plan.format).write_shard(partial, spec, plan.options) as add:
@@ -129,7 +131,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 key = plan.keys[item]
                 seen = Counter[str]()
                 try:
-                    data = read_item(Path(plan.root), key)
+                    data = read_item(Path(plan.root), key, plan.stamp_of(item))
                     digest = b"" if plan.dedupe == "off" else hash_of(data)  # first: the file is still in the CPU's cache
                     baked: Baked = bake(data, seen)
                 except RejectError as error:

@@ -20,10 +20,12 @@ from convert.labels.label import Labelled
 from convert.labels.targets import Targets
 from convert.manifest import Keys, Target
 from convert.order import permutation
-from convert.source import Source
+from convert.replace import all_replaced
+from convert.source import Source, Stamp
 
 WORK = ".prebake"
 PLAN = "plan.json"
+POSITIONS, TARGETS, STAMPS, RANGES = "positions.npy", "targets.npy", "stamps.npy", "ranges.npy"
 SHARD_BYTES = 256 << 20
 ROWS, MOST = 64, 256
 
@@ -55,6 +57,12 @@ class Plan:
     """For each item: int64 (N,) labels, or float32 (N, K) values."""
     columns: dict[str, list[str]] = dataclasses.field(repr=False, compare=False)
     """A table's columns, for `samples.csv`: a text for each item. Workers need none of it."""
+    first: int = 0
+    """Number of the first shard: above 0 where shards are added to a bake."""
+    ranges: npt.NDArray[np.int64] | None = dataclasses.field(default=None, repr=False, compare=False)
+    """For each shard (S, 3): the positions of its rows, from, up to, and for how many it has room; None: divided alike."""
+    stamps: npt.NDArray[np.int64] | None = dataclasses.field(default=None, repr=False, compare=False)
+    """For each item (N, 2): size and time of its file, by which a change is noticed; None: nobody looks."""
     dedupe: str = "report"
     """report: duplicates are looked for; off: they are not."""
     compared: str = ""
@@ -66,7 +74,7 @@ class Plan:
 
     def facts(self) -> dict[str, Any]:
         """All that decides the output's bytes, as JSON; where the source lies does not."""
-        apart = ("root", "keys", "targets", "columns", "other", "notes")
+        apart = ("root", "keys", "targets", "columns", "ranges", "stamps", "other", "notes")
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in apart}
         facts = fields | {"recipe": dataclasses.asdict(self.recipe), "target": dataclasses.asdict(self.target)}
         return dict(json.loads(json.dumps(facts)))
@@ -78,7 +86,14 @@ class Plan:
 
     def bounds(self, shard: int) -> tuple[int, int]:
         """The positions of one shard: from, up to."""
+        if self.ranges is not None:
+            return int(self.ranges[shard, 0]), int(self.ranges[shard, 1])
         return shard * len(self.keys) // self.shards, (shard + 1) * len(self.keys) // self.shards
+
+    def capacity(self, shard: int) -> int:
+        """For how many rows a shard has room."""
+        start, stop = self.bounds(shard)
+        return stop - start if self.ranges is None else int(self.ranges[shard, 2])
 
     @functools.cached_property
     def positions(self) -> npt.NDArray[np.int64]:
@@ -97,30 +112,41 @@ class Plan:
         target = self.targets[item].tolist()
         return target if isinstance(target, int) else tuple(target)
 
+    def stamp_of(self, item: int) -> Stamp | None:
+        """Size and time of an item's file when the plan was made."""
+        return None if self.stamps is None else (int(self.stamps[item, 0]), int(self.stamps[item, 1]))
+
     def save(self, folder: Path) -> None:
         """Write it into `.prebake`."""
-        self.keys.save(folder)
-        np.save(folder / "positions.npy", self.positions, allow_pickle=False)
-        if self.targets is not None:
-            np.save(folder / "targets.npy", self.targets, allow_pickle=False)
-        (folder / PLAN).write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
+        with all_replaced(folder) as partial:
+            self.keys.save(partial)
+            arrays = {POSITIONS: self.positions, TARGETS: self.targets, STAMPS: self.stamps, RANGES: self.ranges}
+            for name, array in arrays.items():
+                if array is not None:
+                    np.save(partial / name, array, allow_pickle=False)
+            (partial / PLAN).write_text(json.dumps(self.facts() | {"root": self.root}, indent=1), "utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Plan:
         """Read it back; the arrays are mapped, not read."""
+
+        def mapped(name: str) -> npt.NDArray[Any] | None:
+            path = folder / name
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) if path.exists() else None
+
         fields = json.loads((folder / PLAN).read_text("utf-8"))
         recipe, target = Recipe.from_json(fields.pop("recipe")), Target(**fields.pop("target"))
-        targets = np.load(folder / "targets.npy", mmap_mode="r", allow_pickle=False) if target.width else None
         fields["classes"] = tuple(fields["classes"])
-        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=targets, columns={})
-        plan.__dict__["positions"] = np.load(folder / "positions.npy", mmap_mode="r", allow_pickle=False)
+        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=mapped(TARGETS), columns={})
+        plan = dataclasses.replace(plan, stamps=mapped(STAMPS), ranges=mapped(RANGES))
+        plan.__dict__["positions"] = mapped(POSITIONS)
         return plan
 
 
-def source_fingerprint(source: Source) -> str:
-    """SHA-256 over keys, sizes and class folders, in hex."""
+def source_fingerprint(keys: Keys, sizes: npt.NDArray[np.int64]) -> str:
+    """SHA-256 over keys and sizes, in hex."""
     digest = hashlib.sha256()
-    for key, size in zip(source.keys, source.sizes.tolist(), strict=True):
+    for key, size in zip(keys, sizes.tolist(), strict=True):
         digest.update(f"{size} {len(key)} {key}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
@@ -140,10 +166,11 @@ def make_plan(source: Source, labelled: Labelled | None = None, **chosen: Any) -
         **chosen,
         root=str(source.root.absolute()),
         target=target,
-        source=source_fingerprint(source),
+        source=source_fingerprint(source.keys, source.sizes),
         labelling=labelling,
         pillow=pillow_versions(),
         keys=source.keys,
         targets=targets,
         columns=columns,
+        stamps=np.stack([source.sizes, source.times], axis=1),
     )

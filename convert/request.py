@@ -52,6 +52,8 @@ class Request:
     mean_std: str | None = None
     """`auto`: mean and std are those of the pictures."""
     dedupe: str = "report"
+    names: tuple[str, ...] | None = None
+    """The classes in label order, where they are settled already."""
     crew: Crew = field(default_factory=Crew)
     """Who looks at the pictures, where something is left to them."""
 
@@ -140,7 +142,7 @@ def _recipe(request: Request) -> tuple[Recipe, tuple[str, ...] | None]:
     if request.mean_std and (given.keys() & {"mean", "std"} or request.like):
         raise UsageError(f"--mean-std auto finds mean and std: leave {'--like' if request.like else '--mean and --std'} out, or it")
     if request.like is None:
-        return make_recipe(given), None if request.classes is None else read_class_file(request.classes)
+        return make_recipe(given), request.names if request.classes is None else read_class_file(request.classes)
     if request.classes is not None:
         raise UsageError("--classes and --like both name the classes: leave one out")
     like = read_manifest(request.like)

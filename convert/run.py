@@ -1,23 +1,31 @@
-"""Carries a plan out: every shard, what lies beside them, and the manifest, or nothing."""
+"""Carries a plan out: every shard, what lies beside them, and the manifest; or goes on where another run was ended."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
-from convert import progress
+import numpy as np
+
+from convert import journal, progress
+from convert.difference import both_versions
 from convert.duplicates import Duplicates
-from convert.errors import PrebakeError, printable
+from convert.failing import kept_when_it_fails, said_as_one_line
 from convert.finish import commit, finish
 from convert.manifest import Manifest
-from convert.output import place, sweep
-from convert.pack import FULL, Packed, pack
-from convert.plan import Plan
+from convert.output import clear, place, sweep
+from convert.pack import Packed, pack
+from convert.packs import Packs
+from convert.plan import WORK, Plan
+from convert.source import NO_TIME
+from convert.stock import Kept, Trust, said, take_stock
 from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
+
+Say = Callable[[str], None]
 
 
 @dataclasses.dataclass
@@ -25,48 +33,82 @@ class Result:
     """A finished bake."""
 
     manifest: Manifest
-    packed: list[Packed]
+    packed: Sequence[Packed]
     seconds: float
     note: str
     """What the user should know."""
     duplicates: Duplicates
 
 
-def carry_out(plan: Plan, out: Path, crew: Crew, *, preview: bool = True) -> Result:
-    """Make the bake. When it fails or is interrupted, nothing of it is left in `out`.
+def carry_out(plan: Plan, out: Path, crew: Crew, *, preview: bool = True, trust: Trust | None = None, say: Say | None = None) -> Result:
+    """Make the bake. When it fails or is interrupted, its finished shards stay, for a run that goes on; if there are none, nothing stays.
+
+    Args:
+        plan: what to make.
+        out: where. Another bake that is there is removed.
+        crew: who makes it.
+        preview: whether to draw a contact sheet.
+        trust: go on with the bake that was begun there, which `convert.begun.check_begun` has let pass, and believe so much of it.
+        say: told which shards were there.
 
     Raises:
-        PrebakeError: too many rejects, a disk that is full, a shard that failed too often.
+        PrebakeError: too many rejects, a disk that is full, a shard that failed too often, another run at the same place.
     """
     check_process()
     began = time.perf_counter()
-    with place(out) as work, _said_as_one_line(out):
-        plan.save(work)
-        packed = _shards(plan, out, work, crew)
+    with place(out) as work, said_as_one_line(out), kept_when_it_fails(out, plan.shards):
+        kept = Kept()
+        if trust is None:
+            _begin(plan, out)
+        else:
+            kept = _go_on(plan, out, crew, trust)
+            if say is not None:
+                say(said(kept, plan.shards))
+        packed = _shards(plan, out, crew, kept)
         if not any(done.items for done in packed):
             raise nothing_baked(plan, work)
-        ended = finish(plan, out, packed, preview)
+        ended = finish(_by_all_versions(plan, kept), out, packed, preview)
         commit(out, ended.manifest)
     return Result(ended.manifest, packed, time.perf_counter() - began, ended.note, ended.duplicates)
 
 
-@contextmanager
-def _said_as_one_line(out: Path) -> Iterator[None]:
-    """What the system has against writing beside the shards."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise PrebakeError(f"{printable(out)}: disk full; make room, or choose an OUT on another disk") from error
-        raise PrebakeError(f"{printable(out)}: {printable(error)}; nothing was kept") from error
+def _begin(plan: Plan, out: Path) -> None:
+    """Make room, and write down what is to be made."""
+    clear(out)
+    plan.save(out / WORK)
+    journal.begin(out / WORK, plan.fingerprint, plan.source)
 
 
-def _shards(plan: Plan, out: Path, work: Path, crew: Crew) -> list[Packed]:
-    """Make every shard."""
-    done: dict[int, Packed] = {}
+def _go_on(plan: Plan, out: Path, crew: Crew, trust: Trust) -> Kept:
+    """Look at what is there, and write down what stays of it."""
+    sweep(out)
+    kept = take_stock(out, plan, trust, crew.workers)
+    journal.begin(out / WORK, plan.fingerprint, plan.source, kept.lines.values())  # before the plan: what stays is right by either
+    if trust.check_source and plan.stamps is not None:
+        plan = dataclasses.replace(plan, stamps=np.stack([plan.stamps[:, 0], np.full(len(plan.stamps), NO_TIME)], axis=1))
+    plan.save(out / WORK)
+    return kept
+
+
+def _by_all_versions(plan: Plan, kept: Kept) -> Plan:
+    """The plan, with every version of Pillow and its like that made a shard."""
+    made = [fields.get("pillow", plan.pillow) for _, fields in sorted(kept.lines.items())]
+    return dataclasses.replace(plan, pillow=functools.reduce(both_versions, [*made, plan.pillow]))
+
+
+def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept) -> Packs:
+    """Make every shard that is not there."""
+    work, done = out / WORK, Packs(plan.shards)
     progress.create(work, plan.shards)
+    for number, packed in kept.packed.items():
+        done.put(number, packed)
+        with closing(progress.Meter(work, number)) as meter:
+            for item, reason, detail in packed.rejects:
+                meter.reject((plan.keys[item], reason, detail))
+            meter.set(len(packed.items) + len(packed.rejects), len(packed.rejects))
+    left = [number for number in range(plan.shards) if number not in kept.packed]
     with bar(work, len(plan.keys), crew, "baking") as tick:
         # What a killed worker left would take room from its second try.
         between = functools.partial(sweep, out)
-        run_shards(functools.partial(pack, out), plan.shards, crew, take=done.__setitem__, tick=tick, between=between)
-    return [done[number] for number in range(plan.shards)]
+        run_shards(functools.partial(pack, out), left, crew, take=done.put, tick=tick, between=between)
+    return done

@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,7 +25,7 @@ def describe(path: Path) -> SideFile:
         return SideFile(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def row_offsets(packed: list[Packed]) -> npt.NDArray[np.int64]:
+def row_offsets(packed: Sequence[Packed]) -> npt.NDArray[np.int64]:
     """Where each row of the data set begins in its shard's file."""
     parts = [np.empty(0, np.int64)]
     for done in packed:
@@ -37,9 +37,9 @@ def row_offsets(packed: list[Packed]) -> npt.NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-def write_side_files(out: Path, plan: Plan, packed: list[Packed]) -> list[SideFile]:
+def write_side_files(out: Path, plan: Plan, packed: Sequence[Packed]) -> list[SideFile]:
     """Write all of them but the preview; the shards are in their order."""
-    items = np.array([item for done in packed for item in done.items], np.int64)
+    items = np.fromiter((item for done in packed for item in done.items), np.int64)
     names = ["keys.bin", "keys.npy", "samples.csv", "rejects.csv"]
     plan.keys.take(items).save(out)
     if plan.targets is not None:
@@ -54,7 +54,7 @@ def write_side_files(out: Path, plan: Plan, packed: list[Packed]) -> list[SideFi
     return [describe(out / name) for name in sorted(names)]
 
 
-def _places(plan: Plan, packed: list[Packed]) -> dict[str, npt.NDArray[Any]]:
+def _places(plan: Plan, packed: Sequence[Packed]) -> dict[str, npt.NDArray[Any]]:
     """The arrays that say where rows begin, how many bytes and how many pixels each has: as many as it takes to know."""
     pixels, found = plan.recipe.pixels, dict[str, npt.NDArray[Any]]()
     if any(done.offsets is not None for done in packed):
@@ -96,7 +96,7 @@ def _carried(plan: Plan) -> list[str]:
     return names
 
 
-def _samples(plan: Plan, packed: list[Packed]) -> Iterator[tuple[object, ...]]:
+def _samples(plan: Plan, packed: Sequence[Packed]) -> Iterator[tuple[object, ...]]:
     """One line for each row. A point of the upright source lies at `scale * point + offset` in the row, in pixels."""
     index = 0
     for done in packed:

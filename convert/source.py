@@ -20,6 +20,10 @@ from convert.errors import PrebakeError, printable
 from convert.manifest import Keys
 from convert.walk import EXTENSIONS, Pictures, Walk
 
+Stamp = tuple[int, int]
+"""Size in bytes, and when it was changed last, in ns since 1970; `NO_TIME` where that is not looked at."""
+NO_TIME = -1
+
 
 @dataclass
 class Source:
@@ -29,6 +33,8 @@ class Source:
     keys: Keys
     sizes: npt.NDArray[np.int64]
     """Of the files, in bytes."""
+    times: npt.NDArray[np.int64]
+    """When each was changed last, in ns since 1970."""
     folders: list[str]
     """Class folders that hold pictures, sorted; a flat folder has none."""
     counts: list[int]
@@ -52,7 +58,9 @@ class Source:
         if len(left):
             keys = keys.take(items)
             ignored[f"{others}, such as {printable(self.keys[int(left[0])])}"] = len(left)
-        return dataclasses.replace(self, keys=keys, sizes=self.sizes[items], folders=[], counts=[], ignored=ignored)
+        return dataclasses.replace(
+            self, keys=keys, sizes=self.sizes[items], times=self.times[items], folders=[], counts=[], ignored=ignored
+        )
 
 
 def scan(root: Path, *, by_folder: bool = True) -> Source:
@@ -84,9 +92,9 @@ def scan(root: Path, *, by_folder: bool = True) -> Source:
         raise PrebakeError(f"{printable(root)}: no pictures in it (looked for {' '.join(EXTENSIONS)})")
     if not by_folder:
         folders, counts = [], []
-    keys, sizes = (pictures or flat).finished()
+    keys, sizes, times = (pictures or flat).finished()
     beside = [path for paths in walk.beside.values() for path in paths]
-    return Source(root, keys, sizes, folders, counts, +walk.ignored, beside)
+    return Source(root, keys, sizes, times, folders, counts, +walk.ignored, beside)
 
 
 @contextmanager
@@ -102,14 +110,30 @@ def _opened(root: Path, key: str) -> Iterator[FileIO]:
         raise RejectError(_unopened(path), error.strerror or str(error)) from error
 
 
-def read_item(root: Path, key: str) -> bytes:
-    """A file's bytes.
+def read_item(root: Path, key: str, stamp: Stamp | None = None) -> bytes:
+    """A file's bytes; with a `stamp`, only if it still is what it was then.
 
     Raises:
         RejectError: broken_symlink, not_regular_file or unreadable.
+        PrebakeError: it was changed.
     """
     with _opened(root, key) as file:
-        return _read(file, -1)
+        data = _read(file, -1)
+        if stamp is not None and changed(stamp, stamp_of(os.fstat(file.fileno()))):  # afterwards: it may be written to while it is read
+            raise PrebakeError(
+                f"{printable(root / key)} was changed while the bake ran; start again when nobody writes there: finished shards are kept"
+            )
+        return data
+
+
+def stamp_of(info: os.stat_result) -> Stamp:
+    """By which a change of a file is noticed."""
+    return info.st_size, info.st_mtime_ns
+
+
+def changed(before: Stamp, now: Stamp) -> bool:
+    """Whether two stamps are of different contents, most likely."""
+    return before[0] != now[0] or (NO_TIME not in (before[1], now[1]) and before[1] != now[1])
 
 
 def read_start(root: Path, key: str, count: int) -> bytes:

@@ -95,5 +95,5 @@ def _read(file: BinaryIO, path: Path, offset: int, nbytes: int) -> bytes:
     file.seek(offset)
     data = file.read(nbytes)
     if len(data) < nbytes:
-        raise PrebakeError(f"{printable(path)} is shorter than the manifest says: damaged, bake again with --overwrite")
+        raise PrebakeError(f"{printable(path)} is shorter than the manifest says: damaged, see prebake verify and repair")
     return data

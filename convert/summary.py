@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from convert.errors import counted, human, printable
@@ -26,7 +27,7 @@ def _tally(title: str, counts: Counter[str]) -> str:
     return "\n".join(textwrap.wrap(text, 80, subsequent_indent="    "))
 
 
-def summary(out: Path, manifest: Manifest, packed: list[Packed], seconds: float, *, duplicates: str = "") -> str:
+def summary(out: Path, manifest: Manifest, packed: Sequence[Packed], seconds: float, *, duplicates: str = "") -> str:
     """The block that is shown when the bake is complete; `duplicates` is a sentence, or empty."""
     rejects = Counter(reason for done in packed for _, reason, _ in done.rejects)
     rejected = sum(rejects.values())

@@ -53,29 +53,29 @@ def count_stored(folder: Path, manifest: Manifest, crew: Crew) -> Tally:
     """
     check_process()
     tally = Tally()
-    with _work_folder() as work:
+    with work_folder() as work:
         function, shards = functools.partial(_stored, folder, manifest, work), len(manifest.shards)
         progress.create(work, shards)
         with bar(work, manifest.count, crew, "looking") as tick:
-            run_shards(function, shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
+            run_shards(function, range(shards), crew, take=lambda _, part: tally.merge(part), tick=tick)
     return tally
 
 
 def _over_source(plan: Plan, look: Callable[[Path, int], Tally], crew: Crew) -> Tally:
     check_process()
     tally = Tally()
-    with _work_folder() as work:
+    with work_folder() as work:
         plan.save(work)
         progress.create(work, plan.shards)
         with bar(work, len(plan.keys), crew, "looking") as tick:
-            run_shards(functools.partial(look, work), plan.shards, crew, take=lambda _, part: tally.merge(part), tick=tick)
+            run_shards(functools.partial(look, work), range(plan.shards), crew, take=lambda _, part: tally.merge(part), tick=tick)
         if tally.rejected.total() == len(plan.keys):
             raise nothing_baked(plan, work)
     return tally
 
 
 @contextmanager
-def _work_folder() -> Iterator[Path]:
+def work_folder() -> Iterator[Path]:
     """A temporary folder; it goes, whatever happens."""
     with signals_held_back():
         folder = tempfile.TemporaryDirectory(prefix="prebake-")

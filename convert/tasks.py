@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,9 @@ def bar(work: Path, total: int, crew: Crew, doing: str) -> Iterator[Callable[[],
     from tqdm import tqdm  # `prebake --help` must start at once
 
     hidden, limit = True if crew.quiet else None, 0 if crew.strict else allowed_rejects(crew.max_rejects, total)
-    with tqdm(total=total, desc=doing, unit=" pictures", disable=hidden, dynamic_ncols=True, smoothing=0.1) as drawn:
+    with tqdm(
+        total=total, initial=progress.totals(work)[0], desc=doing, unit=" pictures", disable=hidden, dynamic_ncols=True, smoothing=0.1
+    ) as drawn:
 
         def tick() -> None:
             done, rejected = progress.totals(work)
@@ -97,7 +99,7 @@ def _examples(work: Path) -> str:
 
 def run_shards(
     function: Callable[[int], Any],
-    shards: int,
+    numbers: Iterable[int],
     crew: Crew,
     *,
     take: Callable[[int, Any], None],
@@ -112,7 +114,7 @@ def run_shards(
         PrebakeError: a shard failed too often, or in a way that will not change; and whatever `take` raises.
     """
     tries: Counter[int] = Counter()
-    todo = list(range(shards))
+    todo = list(numbers)
     while todo:
         again = []
         with closing(load_executor(crew.executor)(function, todo, crew.workers)) as outcomes:

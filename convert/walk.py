@@ -26,22 +26,23 @@ BLOCK = 4096
 
 
 class Pictures:
-    """Keys and sizes of many pictures, without an object for each: about 16 bytes and the key's own."""
+    """Keys, sizes and times of many pictures, without an object for each: about 24 bytes and the key's own."""
 
-    __slots__ = ("_blob", "_lengths", "_sizes")
+    __slots__ = ("_blob", "_lengths", "_sizes", "_times")
 
     def __init__(self) -> None:
-        self._blob, self._lengths, self._sizes = bytearray(), array("i"), array("q")
+        self._blob, self._lengths, self._sizes, self._times = bytearray(), array("i"), array("q"), array("q")
 
     def __len__(self) -> int:
         return len(self._sizes)
 
-    def add(self, prefix: str, names: list[str], sizes: array[int]) -> None:
+    def add(self, prefix: str, names: list[str], sizes: array[int], times: array[int]) -> None:
         """Append the pictures of one folder, sorted by name."""
         if not names:
             return
         order = sorted(range(len(names)), key=names.__getitem__)
         self._sizes.frombytes(np.asarray(sizes)[order].tobytes())
+        self._times.frombytes(np.asarray(times)[order].tobytes())
         before = len(prefix.encode("utf-8", "surrogateescape"))
         for start in range(0, len(order), BLOCK):
             block = [names[i] for i in order[start : start + BLOCK]]
@@ -55,12 +56,13 @@ class Pictures:
         self._blob += other._blob
         self._lengths.extend(other._lengths)
         self._sizes.extend(other._sizes)
+        self._times.extend(other._times)
 
-    def finished(self) -> tuple[Keys, npt.NDArray[np.int64]]:
-        """The keys, and each picture's size in bytes; nothing can be added afterwards."""
+    def finished(self) -> tuple[Keys, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The keys, each picture's size in bytes, and when it was changed last, in ns; nothing can be added afterwards."""
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(np.asarray(self._lengths), dtype=np.int64, out=offsets[1:])
-        return Keys(np.frombuffer(self._blob, np.uint8), offsets), np.asarray(self._sizes)
+        return Keys(np.frombuffer(self._blob, np.uint8), offsets), np.asarray(self._sizes), np.asarray(self._times)
 
 
 class Walk:
@@ -80,7 +82,7 @@ class Walk:
             PrebakeError: the folder cannot be listed.
         """
         prefix = f"{path}/" if path else ""
-        folders, names, sizes = [], [], array("q")
+        folders, names, sizes, times = [], [], array("q"), array("q")
         noted: Counter[str] = Counter()
         try:
             with os.scandir(self.root / path) as entries:
@@ -92,20 +94,22 @@ class Walk:
                         folders.append(name)
                     elif name.lower().endswith(EXTENSIONS):
                         names.append(name)
-                        sizes.append(_size(entry))
+                        size, time = _stamp(entry)
+                        sizes.append(size)
+                        times.append(time)
                     else:
                         self.ignored["files of other kinds"] += 1
                         self._note(prefix, entry, noted)
         except OSError as error:
             raise PrebakeError(f"{printable(self.root / path)} cannot be listed: {error.strerror}") from error
         pictures = Pictures()
-        pictures.add(prefix, names, sizes)
+        pictures.add(prefix, names, sizes, times)
         return sorted(folders), pictures
 
     def _note(self, prefix: str, entry: os.DirEntry[str], noted: Counter[str]) -> None:
         """Remember a side file, unless there are enough."""
         kind = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 - a Path for each of a million names is slow
-        if kind in self.beside and noted[kind] < SIDE_EACH and len(self.beside[kind]) < SIDE_ALL and _size(entry):
+        if kind in self.beside and noted[kind] < SIDE_EACH and len(self.beside[kind]) < SIDE_ALL and _stamp(entry)[0]:
             noted[kind] += 1
             self.beside[kind].append(prefix + entry.name)
 
@@ -155,8 +159,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _size(entry: os.DirEntry[str]) -> int:
+def _stamp(entry: os.DirEntry[str]) -> tuple[int, int]:
+    """Size, and when it was changed last."""
     try:
-        return entry.stat().st_size
+        info = entry.stat()
     except OSError:  # a dangling link: rejected by name when it is read
-        return 0
+        return 0, 0
+    return info.st_size, info.st_mtime_ns

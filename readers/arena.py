@@ -27,7 +27,7 @@ MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
 WILL_NEED, PIECE = 3, 1 << 17
 """MADV_WILLNEED, and bytes of one call: Linux reads no more than a disk's read-ahead for each, 128 KiB unless it was changed."""
-REMEDY = "copy the whole bake again, or bake again with --overwrite"
+REMEDY = "copy it again, or make it again with prebake repair"
 FAILED = ctypes.c_void_p(-1).value
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import os
 import subprocess
 import sys
@@ -42,6 +43,11 @@ def tree(*roots: Path) -> dict[str, tuple[int, bytes | None]]:
     """All names below some folders, with times and contents: equal only if nothing was touched."""
     paths = (path for root in roots for path in (root, *root.rglob("*")))
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else None) for path in paths}
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file in a folder."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
 def rows(table: Path) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launch import SMALL, prebake, refused
+from launch import SMALL, bake, prebake, refused
 from pictures import image_folder
 
 WITHOUT_CODE = """
@@ -83,14 +83,17 @@ def test_a_source_that_holds_nothing(tmp_path: Path, name: str, says: str) -> No
 
 
 @pytest.mark.parametrize("out", ["out", "new/folders/out"])
-def test_rejects_beyond_the_limit_are_named_and_nothing_is_left(tmp_path: Path, out: str) -> None:
+def test_rejects_beyond_the_limit_are_named_and_a_higher_one_goes_on(tmp_path: Path, out: str) -> None:
     image_folder(tmp_path / "source", {"cat": 5, "dog": 5})
     bad = os.fsdecode(b"caf\xe9\n\x1b[31m.jpg")
     (tmp_path / "source" / "cat" / bad).write_bytes(b"<html>")
     line = refused(prebake("webdataset", tmp_path / "source", tmp_path / out, "--max-rejects", "0", *SMALL))
     assert r"cat/caf\udce9\n\x1b[31m.jpg: not_an_image" in line
     assert "a picture was rejected, and --max-rejects 0 allows none" in line
-    assert list(tmp_path.iterdir()) == [tmp_path / "source"]
+    kept = "; 1 of 1 shard kept: the next run goes on" in line
+    assert (tmp_path / out).exists() == kept
+    assert (tmp_path / out.split("/")[0]).exists() == kept
+    bake("webdataset", tmp_path / "source", tmp_path / out, "--max-rejects", "1")
 
 
 def test_no_picture_can_be_read(tmp_path: Path) -> None:

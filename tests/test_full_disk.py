@@ -1,4 +1,4 @@
-"""A disk without room is said before the first byte, or as soon as it is full, and nothing is left on it."""
+"""A disk without room is said before the first byte, or as soon as it is full; what was finished stays, and the bake can go on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from conftest import bake
-from launch import prebake, refused
+from launch import digests, prebake, refused
 from pictures import image_folder
 
-from convert.manifest import read_manifest
+from convert.manifest import MANIFEST, read_manifest
 from convert.registry import format_names
 from readers import open_dataset
 
@@ -101,16 +101,29 @@ def test_a_disk_that_fills_up_with_rows_of_any_length(many: Path, disk: Disk, fo
     folder, enlarged = disk(7 << 20), ("--resize", "long", "--upscale")
     done = prebake("serial", format, many, folder / "out", "--shards", "6", *enlarged, *options.split(), command=UNCHECKED)
     assert "disk full; make room" in refused(done)
-    assert not list(folder.iterdir())
+    assert not [path for path in folder.rglob("*") if path.suffix == ".partial" or path.name in (MANIFEST, "lock")]
 
 
 @pytest.mark.parametrize("executor", ["serial", "local"])
 @pytest.mark.parametrize("format", format_names())
-def test_a_disk_that_fills_up_in_the_middle(many: Path, disk: Disk, format: str, executor: str) -> None:
+def test_a_disk_that_fills_up_in_the_middle(many: Path, disk: Disk, tmp_path: Path, *, format: str, executor: str) -> None:
     folder = disk(7 << 20)
-    done = prebake(executor, format, many, folder / "out", "--size", "128", "--shards", "6", "--workers", "2", command=UNCHECKED)
-    assert "disk full; make room" in refused(done)
-    assert not list(folder.iterdir())
+    options = ("--size", "128", "--shards", "6", "--workers", "2")
+    said = refused(prebake(executor, format, many, folder / "out", *options, command=UNCHECKED))
+    assert "disk full; make room" in said
+    kept = sorted((folder / "out").glob("shard-*")) if (folder / "out").exists() else []
+    assert (f"{len(kept)} of 6 shards kept: the next run goes on" in said) == bool(kept)
+    assert not [path for path in folder.rglob("*") if path.suffix == ".partial" or path.name in (MANIFEST, "lock")]
+    if executor == "serial":
+        assert len(kept) > 2
+        before = {path: path.stat().st_mtime_ns for path in kept}
+        subprocess.run(["mount", "-o", "remount,size=20m", str(folder)], check=True)
+        result = prebake(format, many, folder / "out", *options)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert f"goes on   with {len(kept)} of 6 shards" in result.stdout
+        assert {path: path.stat().st_mtime_ns for path in kept} == before
+        bake(many, tmp_path / "again", format, size=(128, 128), shards=6, preview=True, exact=False, icc="srgb")
+        assert digests(folder / "out") == digests(tmp_path / "again")
 
 
 def test_a_disk_that_is_full_before_or_after_the_shards(many: Path, tmp_path: Path, disk: Disk) -> None:
@@ -125,4 +138,49 @@ def test_a_disk_that_is_full_before_or_after_the_shards(many: Path, tmp_path: Pa
             assert not (folder / "out" / "preview.png").exists()
         else:
             assert "disk full" in refused(done)
-            assert not list(folder.iterdir())
+            assert not (folder / "out" / MANIFEST).exists()
+            assert (folder / "out").exists() == ("kept: the same" in done.stderr)
+
+
+def test_a_disk_that_may_only_be_read(few: Path, disk: Disk) -> None:
+    """As OUT it is refused; as the source it is good enough, also where it is full of nothing."""
+    folder = disk(1 << 20)
+    shutil.copytree(few, folder / "source")
+    (folder / "out").mkdir()
+    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+    assert "out cannot be written: Read-only file system" in refused(prebake("memmap", few, folder / "out", "--size", "16"))
+    assert "cannot be written: Read-only file system" in refused(prebake("memmap", few, folder / "new" / "out", "--size", "16"))
+    result = prebake("memmap", folder / "source", folder.parent / "baked", "--size", "16")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_what_a_disk_keeps_for_root_is_no_room(few: Path, tmp_path: Path) -> None:
+    """ext4 reserves 5 % and says so; here it is half of it, so that only what is left of the rest may be promised."""
+    image, folder = tmp_path / "image", tmp_path / "mounted"
+    with image.open("wb") as file:
+        file.truncate(16 << 20)
+    folder.mkdir()
+    commands = (["mkfs.ext4", "-q", "-F", "-m", "50", str(image)], ["mount", "-o", "loop", str(image), str(folder)])
+    for command in commands:
+        if os.geteuid() or not shutil.which(command[0]) or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("mounting an ext4 image needs root, a loop device and mkfs.ext4")
+    try:
+        left = os.statvfs(folder)
+        assert left.f_bavail < left.f_bfree
+        nbytes = (left.f_bavail + left.f_bfree) // 2 * left.f_frsize  # fits into what is free, not into what is left
+        side = int((nbytes / 5 / 3 / 2) ** 0.5)
+        said = prebake("memmap", few, folder / "out", "--size", side)
+        assert said.returncode == 1
+        assert "free, and this bake needs" in said.stderr
+        assert not (folder / "out").exists()
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_shared_memory_as_out(few: Path) -> None:
+    out = Path("/dev/shm") / f"prebake-test-{os.getpid()}"
+    try:
+        assert prebake("lmdb", few, out, "--size", "16").returncode == 0
+        assert prebake("verify", out).returncode == 0
+    finally:
+        shutil.rmtree(out, ignore_errors=True)

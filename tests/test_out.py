@@ -53,12 +53,17 @@ def test_out_inside_of_the_source(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-def test_an_unfinished_bake_asks_for_overwrite(source: Path, tmp_path: Path) -> None:
+def test_an_unfinished_bake_without_a_journal_asks_for_overwrite(source: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / ".prebake").mkdir(parents=True)
     (tmp_path / "out" / "shard-00000.lmdb.123.partial").write_text("half")
+    (tmp_path / "out" / "shard-00001.lmdb").write_text("whole")
     before = tree(tmp_path)
-    assert "out holds an unfinished bake: add --overwrite" in refused(prebake("lmdb", source, tmp_path / "out", *SMALL))
+    said = refused(prebake("lmdb", source, tmp_path / "out", *SMALL))
+    assert "out holds an unfinished bake without a journal, which cannot go on: add --overwrite" in said
     assert tree(tmp_path) == before
+    (tmp_path / "out" / "shard-00001.lmdb").unlink()
+    bake("lmdb", source, tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*.partial"))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +170,7 @@ main()
     killed = prebake("memmap", source, tmp_path / "out", *SMALL, "--overwrite", "--seed", "1", command=(sys.executable, "-c", code))
     assert killed.returncode == -9
     assert not (tmp_path / "out" / "manifest.json").exists()
-    assert "unfinished bake: add --overwrite" in refused(prebake("memmap", source, tmp_path / "out", *SMALL))
+    assert "unfinished bake without a journal" in refused(prebake("memmap", source, tmp_path / "out", *SMALL))
     bake("memmap", source, tmp_path / "out", "--overwrite")
 
 

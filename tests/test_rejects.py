@@ -15,6 +15,7 @@ from pictures import image_folder, jpeg, photo
 
 from convert import progress
 from convert.errors import PrebakeError
+from convert.manifest import MANIFEST
 
 
 def broken(folder: Path, count: int) -> None:
@@ -36,7 +37,7 @@ def test_the_limit_is_a_count_or_a_share_of_at_least_ten(limit: str, bad: int, g
     else:
         assert "--max-rejects" in done.stderr
         assert re.search(r"such as a/broken-\d{4}.jpg: truncated", done.stderr)
-        assert not (tmp_path / "out").exists()
+        assert not (tmp_path / "out" / MANIFEST).exists()
 
 
 def test_strict_allows_none(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_strict_allows_none(tmp_path: Path) -> None:
     assert "--strict allows none" in refused(prebake("stats", source, "--size", "16", "--strict"))
     none = refused(prebake("memmap", source, tmp_path / "out", "--size", "16", "--max-rejects", "0"))
     assert "a picture was rejected, and --max-rejects 0 allows none" in none
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out" / MANIFEST).exists()
 
 
 def test_too_many_are_noticed_in_the_middle_of_a_shard(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ file out, with early allocation; the rows are written at the offset that it says
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from convert.contracts import Add, Array, Format, Offsets, Option, Options, Sample, ShardSpec
+from convert.errors import PrebakeError
 from convert.hdf5.heap import Heap, collection_size, row_offsets
 from convert.hdf5.layout import BESIDE, SLACK, lay_out, prove_room, shrink, target_type
 from convert.writes import write_all
@@ -85,8 +87,32 @@ def locate(path: Path, lengths: Offsets) -> Offsets:
     import h5py  # imported when used
 
     with h5py.File(path, "r") as file:
-        first, ragged = int(file["images"].id.get_offset()), h5py.check_vlen_dtype(file["images"].dtype) is not None
+        images = _own(file, "images")
+        first, ragged = int(images.id.get_offset()), h5py.check_vlen_dtype(images.dtype) is not None
     return row_offsets(path, first, len(lengths)) if ragged else first + np.cumsum(lengths) - lengths
+
+
+def _own(file: Any, name: str) -> Any:
+    """A data set that lies in this very file, in one piece.
+
+    Raises:
+        PrebakeError: it lies elsewhere: a link, or storage in another file, could lead anywhere.
+    """
+    import h5py  # imported when used
+
+    if isinstance(file.get(name, getlink=True), h5py.HardLink):
+        found = file[name]
+        if isinstance(found, h5py.Dataset) and not found.is_virtual and found.external is None and found.id.get_offset() is not None:
+            return found
+    raise PrebakeError(f"{Path(file.filename).name} has no {name} of its own, in one piece")
+
+
+def targets(path: Path) -> list[Any]:
+    """See `convert.contracts.Format.targets`."""
+    import h5py  # imported when used
+
+    with h5py.File(path, "r") as file:
+        return list(_own(file, "targets")[:].tolist()) if "targets" in file else []
 
 
 FORMAT = Format(
@@ -95,6 +121,7 @@ FORMAT = Format(
     requires="h5py",
     write_shard=write_shard,
     locate=locate,
+    targets=targets,
     footprint=_footprint,
     options=(Option("with-keys", "Also store the pictures' paths, as a data set called keys."),),
 )

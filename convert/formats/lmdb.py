@@ -131,12 +131,26 @@ def locate(path: Path, lengths: Offsets) -> Offsets:
     return number * size + address - page
 
 
+def targets(path: Path) -> list[Any]:
+    """See `convert.contracts.Format.targets`."""
+    import lmdb  # imported when used
+
+    env = lmdb.open(os.fsencode(path), subdir=False, readonly=True, lock=False)
+    try:
+        with env.begin() as txn, txn.cursor() as cursor:
+            found = cursor.iternext() if cursor.set_range(b"label:") else ()
+            return [json.loads(value) for name, value in found if name.startswith(b"label:")]
+    finally:
+        env.close()
+
+
 FORMAT = Format(
     summary="LMDB environments, one file each",
     suffix=".lmdb",
     requires="lmdb",
     write_shard=write_shard,
     locate=locate,
+    targets=targets,
     footprint=_footprint,
     options=(Option("with-keys", "Also store each picture's path, as key:00000012."),),
 )

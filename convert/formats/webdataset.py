@@ -15,6 +15,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -83,12 +84,27 @@ def locate(path: Path, lengths: Offsets) -> Offsets:
     return np.array(ends, np.int64) - lengths
 
 
+def targets(path: Path) -> list[Any]:
+    """See `convert.contracts.Format.targets`."""
+    found = []
+    with tarfile.open(path, "r:") as tar:
+        for member in tar:
+            data = tar.extractfile(member) if member.name.endswith((".cls", ".json")) else None
+            value = None if data is None else json.load(data)
+            if isinstance(value, int):
+                found.append(value)
+            elif isinstance(value, dict) and "target" in value:
+                found.append(value["target"])
+    return found
+
+
 FORMAT = Format(
     summary="WebDataset tar shards",
     suffix=".tar",
     requires=None,
     write_shard=write_shard,
     locate=locate,
+    targets=targets,
     footprint=_footprint,
     options=(Option("with-keys", "Also store each picture's path, in a .json member."),),
 )

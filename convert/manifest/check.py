@@ -57,7 +57,7 @@ def _why_not(root: Path) -> str:
     if not root.is_dir():
         return f"{printable(root)}: no such folder"
     if (root / ".prebake").exists():
-        return f"{printable(root)}: this bake is not finished (there is no {MANIFEST}); run the same command again with --overwrite"
+        return f"{printable(root)}: this bake is not finished (there is no {MANIFEST}); run the same command again, and it goes on"
     return f"{printable(root)} is not a bake: there is no {MANIFEST} in it"
 
 
@@ -127,4 +127,5 @@ def _checked(fields: dict[str, Any]) -> Manifest:
         plan=text(fields["plan"]),
         shards=shards,
         files=files,
+        checksum=text(fields["checksum"]),
     )

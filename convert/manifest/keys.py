@@ -55,9 +55,15 @@ class Keys(Sequence[str]):
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write `keys.bin` and `keys.npy` into a folder."""
-        keys = self if self._index is None else Keys.make(self)
-        keys._blob.tofile(Path(folder, "keys.bin"))  # noqa: SLF001 - one of its own
-        np.save(Path(folder, "keys.npy"), keys._offsets, allow_pickle=False)  # noqa: SLF001
+        index = np.arange(len(self)) if self._index is None else self._index
+        offsets = np.zeros(len(index) + 1, np.int64)
+        np.cumsum(np.diff(self._offsets)[index], out=offsets[1:])
+        with Path(folder, "keys.bin").open("wb") as file:
+            for start in range(0, len(index), BLOCK):  # a million keys at once would be as many Python objects
+                places = index[start : start + BLOCK]
+                spans = zip(self._offsets[places].tolist(), self._offsets[places + 1].tolist(), strict=True)
+                file.write(b"".join(self._blob[begin:end].tobytes() for begin, end in spans))
+        np.save(Path(folder, "keys.npy"), offsets, allow_pickle=False)
 
     def __len__(self) -> int:
         return len(self._offsets) - 1 if self._index is None else len(self._index)

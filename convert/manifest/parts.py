@@ -26,7 +26,15 @@ def _switch(value: Any) -> bool:
 def shard_of(fields: dict[str, Any], row: int | None) -> Shard:
     """A shard; `row` is what each row takes, None where they differ."""
     first, stride = (None if fields[name] is None else whole(fields[name]) for name in ("first", "stride"))
-    shard = Shard(file_name(fields["name"]), whole(fields["count"]), whole(fields["bytes"]), text(fields["checksum"]), first, stride)
+    shard = Shard(
+        file_name(fields["name"]),
+        whole(fields["count"]),
+        whole(fields["bytes"]),
+        text(fields["checksum"]),
+        first,
+        stride,
+        whole(fields["rejected"]),
+    )
     _all(fields, Shard)
     need((first is None) == (stride is None), f"{shard.name}: half an offset")
     if first is not None and stride is not None and shard.count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ class Shard:
     checksum: str
     first: int | None
     stride: int | None
+    rejected: int = 0
+    """Pictures that would have become rows of it: room was made for them, too."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,13 @@ class Manifest:
     plan: str
     shards: tuple[Shard, ...]
     files: tuple[SideFile, ...]
+    checksum: str = ""
+    """Of all the rest, so that `prebake verify` notices whatever was changed."""
+
+    def sealed(self) -> Manifest:
+        """The same, with its checksum."""
+        rest = dataclasses.replace(self, checksum="")
+        return dataclasses.replace(self, checksum=hashlib.sha256(rest.to_json().encode()).hexdigest())
 
     def to_json(self) -> str:
         r"""One text for the same manifest; undecodable bytes in names appear as \\udcxx."""

@@ -1,0 +1,64 @@
+"""What `--append` does, from the source to the grown bake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from convert import append, grown, report, run
+from convert.compare import compare
+from convert.errors import PrebakeError, UsageError, counted, printable
+from convert.failing import said_as_one_line
+from convert.lock import check_free
+from convert.manifest import read_manifest
+from convert.output import place
+from convert.plan import WORK
+from convert.request import Request, resolve
+from convert.room import check_room
+from convert.stock import Trust
+
+GLANCE = 0.5
+"""Seconds in which some pictures are tried."""
+
+
+def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
+    """Add a source's new pictures to the bake in OUT, or go on where that was ended."""
+    out = given["out"]
+    if given["overwrite"]:
+        raise UsageError("--append adds to a bake, and --overwrite replaces it: leave one out")
+    check_free(out / WORK, out)
+    if not grown.is_pending(out):
+        read_manifest(out)
+    with place(out), said_as_one_line(out):
+        try:
+            _append(request, trust, given)
+        except (PrebakeError, KeyboardInterrupt) as error:
+            error.add_note(f"{printable(out)} is as it was before")
+            raise
+
+
+def _append(request: Request, trust: Trust, given: dict[str, Any]) -> None:
+    out = given["out"]
+    if grown.is_pending(out):
+        done = grown.settle_growth(out)
+        click.echo(f"{printable(out)} has {counted(done.count, 'row')} now: what was ended before is complete")
+    old = read_manifest(out)
+    plan, source = resolve(append.request_like(request, old))
+    whole = plan.source
+    plan = append.with_classes(plan, old, out, listed=request.classes is not None)
+    append.check_options(plan, old, out, allow_version_change=trust.allow_version_change)
+    plan = append.only_new(plan, old, out, request)
+    if not len(plan.keys):
+        click.echo(append.nothing_new(out, old))
+        return
+    bench, going_on, there = append.begun(out, plan, trust)
+    compared = compare(plan, GLANCE)
+    click.echo(report.plan_block(plan, source, out, compared))
+    check_room(plan, out, row=compared.choices[0].row)
+    if not there:
+        run.carry_out(plan, bench, request.crew, preview=False, trust=going_on, say=click.echo)
+    new = grown.grow(out, old, plan, whole, preview=given["preview"])
+    grown.settle_growth(out)
+    added = new.count - old.count
+    click.echo(f"{counted(added, 'picture')} appended in {counted(len(new.shards) - len(old.shards), 'shard')}: {new.count:,} rows now")

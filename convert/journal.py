@@ -1,0 +1,93 @@
+"""What has been made so far: one line for each finished shard, written by its worker as soon as the shard has its name.
+
+    {"journal": 1, "plan": ..., "source": ...}     first: fingerprints of all that decides the shards, and of the pictures
+    {"number": 3, "shard": {...}, "items": [...], ...}
+
+A line is one write to the file's end, so those of several workers do not mix. One that a kill or a full disk cut off is no line: its
+shard is made again.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convert.manifest import Shard
+from convert.replace import replaced
+
+JOURNAL = "journal.jsonl"
+VERSION = 1
+Fields = dict[str, Any]
+
+
+def begin(work: Path, plan: str, source: str, lines: Iterable[Fields] = ()) -> None:
+    """Begin a journal, or begin it again with some of its lines; it is there whole or not at all."""
+    with replaced(work / JOURNAL) as file:
+        for fields in ({"journal": VERSION, "plan": plan, "source": source}, *lines):
+            file.write(to_line(fields))
+
+
+def note(work: Path, number: int, fields: Fields) -> None:
+    """Write down a finished shard.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    fd = os.open(work / JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        line = b"\n" + to_line({"number": number} | fields)  # a line that was cut off must not spoil the next
+        if os.write(fd, line) < len(line):
+            os.write(fd, b"\n")  # the disk is full, and says so now
+        os.fdatasync(fd)
+    finally:
+        os.close(fd)
+
+
+def read(work: Path) -> tuple[Fields, dict[int, Fields]] | None:
+    """The first line, and those of the shards, by number; None if there is no journal."""
+    try:
+        with (work / JOURNAL).open("rb") as file:
+            found = [fields for line in file if (fields := from_line(line))]
+    except FileNotFoundError:
+        return None
+    if not found or found[0].get("journal") != VERSION:
+        return None
+    return found[0], {fields["number"]: fields for fields in found[1:] if type(fields.get("number")) is int}
+
+
+def to_line(fields: Fields) -> bytes:
+    """A line, as JSON; arrays and bytes in base64."""
+    return json.dumps(fields, default=_plain).encode() + b"\n"
+
+
+def _plain(value: Any) -> Fields:
+    """What JSON does not know."""
+    if isinstance(value, Shard):
+        return vars(value)
+    if isinstance(value, np.ndarray):
+        return {"base64": base64.b64encode(value.tobytes()).decode(), "dtype": value.dtype.str, "shape": value.shape}
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    raise TypeError(f"a journal does not take {type(value).__name__}")
+
+
+def from_line(line: bytes) -> Fields | None:
+    """A line; None if it is none."""
+    try:
+        found = json.loads(line, object_hook=_rich)
+    except (ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _rich(fields: Fields) -> Any:
+    if "base64" not in fields:
+        return fields
+    data = base64.b64decode(fields["base64"])
+    return np.frombuffer(data, fields["dtype"]).reshape(fields["shape"]) if "dtype" in fields else data

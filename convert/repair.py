@@ -1,0 +1,105 @@
+"""Makes a finished bake's bad shards again, from the pictures; what comes out must be what was there, to the last bit."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from convert import journal, progress
+from convert.again import Again, plan_again
+from convert.difference import both_versions, other_versions
+from convert.errors import PrebakeError, printable
+from convert.failing import said_as_one_line
+from convert.finish import commit
+from convert.manifest import MANIFEST, Shard
+from convert.output import place
+from convert.pack import Packed, pack
+from convert.plan import WORK, Plan
+from convert.replace import sync
+from convert.tasks import Crew, bar, run_shards
+from convert.verify import Verdict, verify
+
+NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy")
+"""Tables by which pictures and rows are found."""
+
+
+@dataclass
+class Repaired:
+    """What was made again."""
+
+    before: Verdict
+    """What was wrong; of a shard that could not be made again, also why."""
+    shards: list[Shard]
+
+
+def repair(folder: Path, source: Path, crew: Crew, *, allow_version_change: bool = False) -> Repaired:
+    """Look at all shards, and make the bad ones again from the pictures below `source`. A shard is replaced once the new one is whole.
+
+    Raises:
+        PrebakeError: tables are bad, too; another Pillow may give other pixels.
+    """
+    before = verify(folder, crew)
+    bad = before.bad_shards
+    _check_rest(before)
+    if not bad:
+        return Repaired(before, [])
+    manifest = before.manifest
+    plan = plan_again(folder, manifest, source)
+    if plan.pillow != manifest.pillow and not allow_version_change:
+        versions = other_versions(manifest.pillow, plan.pillow)
+        raise PrebakeError(
+            f"{printable(folder)} was baked with {versions}, whose pixels may differ: use that again, or try --allow-version-change"
+        )
+    with place(folder) as work, said_as_one_line(folder), _bench(work) as bench:
+        packed = _make(plan, bench, bad, crew)
+        again = Again(folder, manifest, plan)
+        made: dict[int, Shard] = {}
+        for number, done in sorted(packed.items()):
+            if why := again.differs(number, done):
+                before.wrong[manifest.shards[number].name] += f"; {why}"
+                continue
+            made[number] = dataclasses.replace(done.shard, rejected=manifest.shards[number].rejected)
+            if done.shard.count:
+                (bench / done.shard.name).rename(folder / done.shard.name)
+            else:
+                (folder / manifest.shards[number].name).unlink()
+        sync(folder)
+        if any(shard.checksum != manifest.shards[number].checksum for number, shard in made.items()):
+            shards = tuple(made.get(number, shard) for number, shard in enumerate(manifest.shards))
+            commit(folder, dataclasses.replace(manifest, shards=shards, pillow=both_versions(manifest.pillow, plan.pillow)))
+    return Repaired(before, list(made.values()))
+
+
+def _check_rest(verdict: Verdict) -> None:
+    if lost := [name for name in (MANIFEST, *NEEDED) if name in verdict.wrong]:
+        what = f"{lost[0]} {verdict.wrong[lost[0]]}"
+        raise PrebakeError(f"{printable(verdict.folder / what)}: without it nothing can be repaired; copy the bake again, or bake it again")
+
+
+@contextmanager
+def _bench(work: Path) -> Iterator[Path]:
+    """A folder where shards are made; it goes, whatever happens."""
+    bench = work / "repair"
+    (bench / WORK).mkdir(parents=True, exist_ok=True)
+    try:
+        yield bench
+    finally:
+        shutil.rmtree(bench, ignore_errors=True)
+
+
+def _make(plan: Plan, bench: Path, bad: list[int], crew: Crew) -> dict[int, Packed]:
+    """Make some of the shards."""
+    work = bench / WORK
+    plan.save(work)
+    journal.begin(work, plan.fingerprint, plan.source)
+    progress.create(work, plan.shards)
+    made: dict[int, Packed] = {}
+    rows = sum(stop - start for start, stop in map(plan.bounds, bad))
+    with bar(work, rows, dataclasses.replace(crew, max_rejects="100%"), "repairing") as tick:
+        run_shards(functools.partial(pack, bench), bad, crew, take=made.__setitem__, tick=tick)
+    return made

@@ -1,0 +1,48 @@
+"""Many epochs while another process converts: no memory, descriptor, thread or shared memory is lost on the way.
+
+PREBAKE_EPOCHS says how many.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from pictures import image_folder
+from processes import finish, start
+from torch.utils.data import DataLoader
+
+from readers import Loader, RandomCrop, RandomHorizontalFlip, open_dataset
+
+EPOCHS = int(os.environ.get("PREBAKE_EPOCHS", "4"))
+SLACK = 1.05
+"""Of the memory after the first epochs: allocators keep some for themselves."""
+
+
+def used() -> tuple[int, int, int, int]:
+    """Private memory in kB, descriptors, threads, and files in shared memory of this user."""
+    gc.collect()
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    private = sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+    shared = len([path for path in Path("/dev/shm").iterdir() if path.owner() == Path("/proc/self").owner()])
+    return private, len(list(Path("/proc/self/fd").iterdir())), threading.active_count(), shared
+
+
+@pytest.mark.parametrize("kind", ["loader", "dataloader"])
+def test_epochs_while_another_process_converts(baked: Path, tmp_path: Path, kind: str) -> None:
+    dataset = open_dataset(baked, augment=[RandomCrop(40), RandomHorizontalFlip()])
+    loader = Loader(dataset, 4, shuffle=True) if kind == "loader" else DataLoader(dataset, 4, shuffle=True, num_workers=2)
+    source = image_folder(tmp_path / "source", {"cat": 30, "dog": 30})
+    run = start("lmdb", source, tmp_path / "out", "--size", "128", "--shards", "10", "--workers", "1")
+    seen = []
+    for _ in range(EPOCHS):
+        assert sum(len(labels) for _, labels in loader) == len(dataset)
+        seen.append(used())
+    assert finish(run) == (0, [])
+    first, last = seen[EPOCHS // 2 - 1], seen[-1]
+    assert last[0] < first[0] * SLACK, seen
+    assert last[1:3] == first[1:3], seen
+    assert last[3] <= first[3], seen
