@@ -11,7 +11,14 @@ from PIL import Image
 
 from readers.picture import to_picture
 
-_bilinear = torch.ops.aten._upsample_bilinear2d_aa.out  # noqa: SLF001 - interpolate(antialias=True), which cannot be given its memory
+
+def _interpolate(levels: torch.Tensor, size: tuple[int, int], *_: object, out: torch.Tensor) -> None:
+    """By torch's public door, which takes twice the time: it makes memory for each picture."""
+    out.copy_(torch.nn.functional.interpolate(levels, size, mode="bilinear", antialias=True))
+
+
+# what that calls, and can be given memory; it is private, so that a torch may come without it
+_bilinear: Any = getattr(getattr(torch.ops.aten, "_upsample_bilinear2d_aa", None), "out", _interpolate)
 
 
 class Resize:

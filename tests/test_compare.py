@@ -73,7 +73,7 @@ def test_a_look_ends_in_time_and_needs_no_good_picture(tmp_path: Path) -> None:
 def test_what_is_rejected_takes_no_bytes(tmp_path: Path) -> None:
     folder = image_folder(tmp_path / "some", {"one": 3})
     photo(0, 1, 9000).save(folder / "one" / "strip.png")  # 48 x 432,000 pixels once enlarged
-    asked = {"size": (48, 48), "dtype": "uint8", "resize": "short", "upscale": True}
+    asked: dict[str, Any] = {"size": (48, 48), "dtype": "uint8", "resize": "short", "upscale": True}
     made = bake(folder, tmp_path / "out", "memmap", max_rejects="50%", max_pixels=10_000_000, **asked)
     assert (made.count, len(made.shards)) == (3, 1)
     said = lines(folder, "--size", "48", "--dtype", "uint8", "--resize", "short", "--upscale", "--max-pixels", "10000000")
