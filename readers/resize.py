@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 
 from readers.picture import to_picture
+from readers.scratch import scratch
 
 
 def _interpolate(levels: torch.Tensor, size: tuple[int, int], *_: object, out: torch.Tensor) -> None:
@@ -30,7 +31,7 @@ class Resize:
     def __init__(self, height: int, width: int, channels: int) -> None:
         """Of so many pixels, with so many channels."""
         self._size = height, width
-        self._made = torch.empty((height, width, channels), dtype=torch.uint8, device="cpu")
+        self._made = torch.from_numpy(scratch("resized", height * width * channels)).view(height, width, channels)
         self._out = self._made.permute(2, 0, 1)[None]
 
     def __call__(self, levels: npt.NDArray[Any]) -> torch.Tensor:
