@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,21 @@ def folder_of(tmp_path: Path, how: str = "420", *, one_shape: bool = False) -> t
     sizes = [(56, 60)] * len(SIZES) if one_shape else SIZES
     rows = files(how, sizes)
     return made_jpegs(tmp_path, rows, sizes, channels=1 if how == "gray" else 3, one_shape=one_shape), [decoded(row) for row in rows]
+
+
+@pytest.mark.parametrize(("name", "value"), [("sizes.npy", 65_500), ("sizes.npy", 0x7FFFFFFF), ("lengths.npy", -1), ("lengths.npy", 1)])
+def test_no_room_is_made_for_what_a_damaged_table_says(tmp_path: Path, name: str, value: int) -> None:
+    path, _ = folder_of(tmp_path)
+    table = np.load(path / name)
+    table[2] = value
+    np.save(path / name, table)
+    dataset = open_dataset(path, augment=[CenterCrop(40)])
+    tracemalloc.start()
+    for look in (lambda: dataset.image(2), lambda: dataset[2], lambda: dataset.with_(augment=None)[2], lambda: list(Loader(dataset, 4))):
+        with pytest.raises(PrebakeError, match=rf"{name}.*index 2\)"):
+            look()
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("door", ["mmap", "pread"])
@@ -212,5 +228,5 @@ def test_lengths_that_lead_out_of_the_shard_are_told(tmp_path: Path) -> None:
     lengths = np.load(path / "lengths.npy")
     for wrong in (-lengths, lengths * 0, lengths + (1 << 40)):
         np.save(path / "lengths.npy", wrong)
-        with pytest.raises(PrebakeError, match=r"lengths.npy or offsets.npy points outside of shard .* index 3"):
+        with pytest.raises(PrebakeError, match=r"lengths.npy (-?\d+ bytes|or offsets.npy points outside of shard .*).* index 3"):
             open_dataset(path).image(3)
