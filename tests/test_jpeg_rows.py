@@ -26,6 +26,7 @@ from convert.errors import PrebakeError
 from readers import CenterCrop, Loader, RandomCrop, RandomErasing, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset
 from readers.device import Staging
 from readers.jpeg import Decoder, scale_for
+from readers.layout import DENSEST
 
 SIZES = [(48, 61), (50, 48), (48, 48), (90, 48), (53, 77), (48, 64), (66, 51), (49, 48)]
 CPU = torch.device("cpu")
@@ -230,3 +231,10 @@ def test_lengths_that_lead_out_of_the_shard_are_told(tmp_path: Path) -> None:
         np.save(path / "lengths.npy", wrong)
         with pytest.raises(PrebakeError, match=r"lengths.npy (-?\d+ bytes|or offsets.npy points outside of shard .*).* index 3"):
             open_dataset(path).image(3)
+
+
+def test_the_densest_jpeg_that_libjpeg_writes_can_be_read(tmp_path: Path) -> None:
+    row = jpeg(Image.new("L", (2048, 2048), 128), progressive=True, optimize=True)
+    assert 240 < 2048 * 2048 / len(row) < DENSEST
+    dataset = open_dataset(made_jpegs(tmp_path, [row], [(2048, 2048)], channels=1))
+    assert (dataset.image(0) == 128).all()
