@@ -66,7 +66,7 @@ def compare(plan: Plan, budget: float) -> Comparison:
     for recipe in recipes:
         row = row_bytes(recipe, mean_pixels(recipe, sizes))
         if recipe.jpeg is None:
-            choices.append(Choice(recipe, row, _copies(row)))
+            choices.append(Choice(recipe, row, copies_per_s(row)))
         else:
             choices.append(probes[recipe].choice(recipe, row))
     return Comparison(choices, looked, time.perf_counter() - began)
@@ -105,9 +105,9 @@ class _Probe:
 
     def look(self, data: bytes) -> None:
         row = self._bake(data).row.tobytes()
-        began = time.perf_counter()
+        began = time.thread_time()  # of this core alone: others may be busy
         decode_row(row, self._bake.channels)
-        self._seconds += time.perf_counter() - began
+        self._seconds += time.thread_time() - began
         self._nbytes += len(row)
         self._count += 1
 
@@ -117,12 +117,16 @@ class _Probe:
         return Choice(recipe, -(-self._nbytes // self._count), self._count / self._seconds)
 
 
-def _copies(row: int) -> float:
-    """Rows of so many bytes that NumPy copies in a second, from memory that was not just used into memory that was."""
-    places = max(2, BUFFER // row)
-    source, target = np.ones((places, row), np.uint8), np.ones(row, np.uint8)
-    count, began = 0, time.perf_counter()
-    while (spent := time.perf_counter() - began) < COPYING or not count:
+def copies_per_s(row: int) -> float:
+    """Rows of so many bytes that NumPy copies in a second, from memory that was not just used into memory that was.
+
+    Rows that are larger than the buffer are copied piece by piece, in the same memory.
+    """
+    piece = min(row, BUFFER // 2)
+    places = BUFFER // piece
+    source, target = np.ones((places, piece), np.uint8), np.ones(piece, np.uint8)
+    count, began = 0, time.thread_time()
+    while (spent := time.thread_time() - began) < COPYING or not count:
         np.copyto(target, source[count % places])
         count += 1
-    return count / spent
+    return count * piece / row / spent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +41,11 @@ def some_sizes(root: str, keys: Keys) -> list[tuple[int, int]]:
 def mean_pixels(recipe: Recipe, sizes: list[tuple[int, int]]) -> int:
     """Of a row, one channel."""
     if recipe.pixels.shape is not None or not sizes:
-        return recipe.size[0] * recipe.size[1]
-    rows = [recipe.row_size(recipe.place(*size)) for size in sizes]
-    return -(-sum(height * width for height, width in rows) // len(rows))
+        return math.prod(recipe.size)
+    most = recipe.decoding.max_pixels  # what has more is rejected
+    rows = [recipe.row_size(recipe.place(*size)) for size in sizes if math.prod(size) <= most]
+    pixels = [math.prod(row) for row in rows if math.prod(row) <= most]
+    return -(-sum(pixels) // len(pixels)) if pixels else math.prod(recipe.size)
 
 
 def row_bytes(recipe: Recipe, pixels: int) -> int:

@@ -80,8 +80,8 @@ def _instead(plan: Plan, compared: Comparison, free: int, ram: int) -> Iterator[
         fits = ["yes" if need < room else "no" for room in (free, 0.8 * ram)]
         rate = "unknown" if choice.rate is None else f"{choice.rate:,.0f}"
         yield f"{_kind(choice.recipe):<24}{human(need):>9}  {fits[0]:<4}  {fits[1]:<3}  {rate:>10}"
-    yield "pictures/s: a core copies raw rows, or decodes JPEGs; to crop, to flip and to"
-    yield f"read the disk is not in it ({counted(compared.looked, 'picture')} tried, {compared.seconds:.1f} s)"
+    tried = f"{counted(compared.looked, 'picture')} tried, {compared.seconds:.1f} s"
+    yield from textwrap.wrap(f"pictures/s: a core copies raw rows, or decodes JPEGs; crop, flip and disk are not in it ({tried})", 68)
 
 
 def _kind(recipe: Recipe) -> str:

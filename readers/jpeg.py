@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.errors import PrebakeError, printable
+from readers.scratch import scratch
 
 Levels = npt.NDArray[np.uint8]
 SCALES = (8, 4, 2)
@@ -30,7 +31,7 @@ def scale_for(box: tuple[int, int], size: tuple[int, int]) -> int:
 
 
 class Decoder:
-    """Decodes one JPEG after the other, into memory that is used again."""
+    """Decodes one JPEG after the other, into memory that the thread uses again."""
 
     def __init__(self, channels: int) -> None:
         """Of 3 channels, RGB, or 1.
@@ -40,10 +41,9 @@ class Decoder:
         """
         self._decode: Callable[..., Any] = _simplejpeg().decode_jpeg
         self._channels = channels
-        self._scratch: Levels = np.empty(0, np.uint8)
 
     def __call__(self, data: Levels, height: int, width: int, *, scale: int = 1, into: Levels | None = None) -> Levels:
-        """A JPEG file's bytes, flat, as levels (h, w, C): until the next call, unless there is memory to put them `into`.
+        """A JPEG file's bytes, flat, as levels (h, w, C): until the thread's next call, unless there is memory to put them `into`.
 
         Args:
             data: the file's bytes.
@@ -58,10 +58,7 @@ class Decoder:
         height, width = -(-height // scale), -(-width // scale)
         shape = height, width, self._channels
         if into is None:
-            nbytes = height * width * self._channels
-            if len(self._scratch) < nbytes:
-                self._scratch = np.empty(nbytes, np.uint8)
-            into = self._scratch[:nbytes].reshape(shape)
+            into = scratch("decoded", height * width * self._channels).reshape(shape)
         least = {"min_height": height, "min_width": width} if scale > 1 else {}
         try:
             levels = self._decode(data, MODES[self._channels], buffer=into, strict=True, **least)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from convert.manifest import Manifest
 Index = npt.NDArray[np.int64]
 Sides = int | Index
 """A height or width: one number for all rows, or one for each (B,)."""
-LONGEST = 1 << 16
-"""Pixels of a side."""
+DENSEST = 512
+"""Pixels, at most, for each byte of a JPEG: a Huffman code has at least one bit, and each 8 x 8 pixels at least one code."""
 
 
 def load_table(path: Path, dtype: type[np.generic], shape: tuple[int, ...], *, mapped: bool) -> npt.NDArray[Any]:
@@ -62,7 +63,7 @@ class Layout:
 
     def shard_name(self, index: int) -> str:
         """The file that a row is in."""
-        return self._manifest.shards[int(np.searchsorted(self.starts, index, side="right")) - 1].name
+        return self._manifest.shards[int(self._shard(np.array(index)))].name
 
     def sizes(self, index: Index) -> tuple[Sides, Sides]:
         """Height and width of rows in pixels: numbers, or arrays (B,) of a bake whose rows differ in size.
@@ -73,13 +74,25 @@ class Layout:
         if self._manifest.shape is not None:
             return self._manifest.shape[:2]
         sizes = self._sizes[index].astype(np.int64)  # type: ignore[index] # it is there without a shape
-        wrong = ((sizes < 1) | (sizes > LONGEST)).any(axis=1)
+        height, width = sizes[:, 0], sizes[:, 1]
+        wrong = (height < 1) | (width < 1) | (height * width > self._most_pixels(index))  # below 2^62, as they are int32
         if wrong.any():
-            height, width = sizes[wrong.argmax()].tolist()
-            raise self.named(f"sizes.npy says {height}x{width}: damaged, bake again", int(index[wrong.argmax()]))
-        return sizes[:, 0], sizes[:, 1]
+            i = int(wrong.argmax())
+            nbytes = "" if self._lengths is None else f", lengths.npy {self._lengths[index[i]]} bytes"
+            raise self.named(f"sizes.npy says {height[i]}x{width[i]}{nbytes}: damaged, bake again", int(index[i]))
+        return height, width
 
-    @property
+    def _most_pixels(self, index: Index) -> Index:
+        """What rows can have (B,): whoever makes room for a row should not believe a table that is damaged."""
+        room = self._bytes[self._shard(index)]
+        if self._lengths is None:
+            return np.asarray(room // (self._manifest.channels * self._manifest.row.itemsize))
+        return np.asarray(DENSEST * np.clip(self._lengths[index], 0, room))
+
+    def _shard(self, index: Index) -> Index:
+        return np.asarray(np.searchsorted(self.starts, index, side="right") - 1)
+
+    @functools.cached_property
     def largest(self) -> tuple[int, int]:
         """The greatest height, and the greatest width, of any row."""
         if self._manifest.shape is not None:
@@ -105,7 +118,7 @@ class Layout:
         Raises:
             PrebakeError: a row lies outside of its shard.
         """
-        shard = np.searchsorted(self.starts, index, side="right") - 1
+        shard = self._shard(index)
         offset = self._first[shard] + (index - self.starts[shard]) * self._stride[shard] if self._offsets is None else self._offsets[index]
         length = self.lengths(index)
         outside = (offset < 0) | (np.less(length, 1)) | (offset > self._bytes[shard] - length)

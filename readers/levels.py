@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from convert.manifest import Manifest
+from readers.scratch import scratch
 from readers.strips import copy, strips
 from readers.values import STORED, Values, baked_values
 
@@ -29,6 +30,10 @@ class _Affine:
         whole = length == self._length  # slicing costs more than looking
         scale, shift = (self._scale, self._shift) if whole else (self._scale[:length], self._shift[:length])
         torch.addcmul(shift, lines, scale, out=lines if out is None else out)
+
+
+def _float32(use: str, count: int) -> torch.Tensor:
+    return torch.from_numpy(scratch(use, 4 * count).view(np.float32))
 
 
 def _float64(numbers: Sequence[float]) -> torch.Tensor:
@@ -53,7 +58,7 @@ class Levels:
     def __init__(self, manifest: Manifest, height: int, width: int) -> None:
         """For parts of rows of a bake, up to a size."""
         self._affine = _levels_of(manifest, width, 0.5) if manifest.normalized else None
-        self._buffer = torch.empty(height * width * manifest.channels if manifest.normalized else 0, dtype=torch.float32, device="cpu")
+        self._buffer = _float32("levels", height * width * manifest.channels if manifest.normalized else 0)
 
     def __call__(self, pixels: torch.Tensor) -> npt.NDArray[Any]:
         """From stored pixels (h, w, C): the same, contiguous, uint8 or uint16."""
@@ -84,7 +89,7 @@ class Conversion:
         self._to_values = None if same or whole else _values_of(manifest, values, width)
         self._scratch: torch.Tensor | None = None
         if not same:  # also for float32: a batch is larger than the cache, and better written once
-            self._scratch = torch.empty((height, width, channels), dtype=torch.float32, device="cpu")
+            self._scratch = _float32("values", height * width * channels).view(height, width, channels)
         self._width = width
         self.plain = same
         """Whether there is nothing to do but `copy_`, where nothing is black."""

@@ -15,6 +15,7 @@ from readers.layout import Index
 from readers.levels import Levels
 from readers.resize import Resize
 from readers.rows import Rows
+from readers.scratch import scratch
 from readers.values import STORED
 
 
@@ -44,7 +45,9 @@ def resized(rows: Rows, index: Index, boxes: Box, size: tuple[int, int]) -> Iter
     scales = [scale_for((height, width), size) for _, _, height, width in each]
     for picture, (top, left, height, width), scale in zip(_decoded(rows, index, scales), each, scales, strict=True):
         if scale == 1:
-            yield resize(np.ascontiguousarray(picture[top : top + height, left : left + width]))
+            cut = scratch("cut", height * width * picture.shape[2]).reshape(height, width, -1)
+            np.copyto(cut, picture[top : top + height, left : left + width])
+            yield resize(cut)
         else:
             yield resize.inside(picture, tuple(side / scale for side in (top, left, top + height, left + width)))
 

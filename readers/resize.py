@@ -10,8 +10,16 @@ import torch
 from PIL import Image
 
 from readers.picture import to_picture
+from readers.scratch import scratch
 
-_bilinear = torch.ops.aten._upsample_bilinear2d_aa.out  # noqa: SLF001 - interpolate(antialias=True), which cannot be given its memory
+
+def _interpolate(levels: torch.Tensor, size: tuple[int, int], *_: object, out: torch.Tensor) -> None:
+    """By torch's public door, which takes twice the time: it makes memory for each picture."""
+    out.copy_(torch.nn.functional.interpolate(levels, size, mode="bilinear", antialias=True))
+
+
+# what that calls, and can be given memory; it is private, so that a torch may come without it
+_bilinear: Any = getattr(getattr(torch.ops.aten, "_upsample_bilinear2d_aa", None), "out", _interpolate)
 
 
 class Resize:
@@ -23,7 +31,7 @@ class Resize:
     def __init__(self, height: int, width: int, channels: int) -> None:
         """Of so many pixels, with so many channels."""
         self._size = height, width
-        self._made = torch.empty((height, width, channels), dtype=torch.uint8, device="cpu")
+        self._made = torch.from_numpy(scratch("resized", height * width * channels)).view(height, width, channels)
         self._out = self._made.permute(2, 0, 1)[None]
 
     def __call__(self, levels: npt.NDArray[Any]) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,9 @@ def test_a_crop_that_never_moves_or_does_not_fit_is_refused() -> None:
     for step in (RandomCrop(21), CenterCrop(21), RandomCrop((20, 28)), CenterCrop((21, 5))):
         with pytest.raises(PrebakeError, match="does not fit"):
             bind([step], SHAPE)
+    with pytest.raises(PrebakeError, match=f"into rows of {HEIGHT}x{WIDTH}: ") as caught:
+        bind([RandomCrop(HEIGHT + 9, padding=4)], SHAPE)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     assert len(bind([RandomCrop((HEIGHT, WIDTH - 1)), CenterCrop((HEIGHT, WIDTH - 1))], SHAPE)) == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from torchvision import transforms
 from torchvision.transforms import functional as vision
 
 from convert.errors import PrebakeError
-from readers import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset
+from readers import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset, resize
 from readers.augment import bind
 from readers.augment.device import resize_boxes_on_device
 
@@ -188,3 +189,17 @@ def test_on_a_device_it_is_close_to_pillow(side: int, limit: float) -> None:
     whole = resize_boxes_on_device(pixels.double(), torch.tensor([[0, 0, side, side]] * 12), (side, side))
     if side == 256:
         assert torch.equal(whole, pixels.double())
+
+
+@pytest.mark.parametrize("door", ["private", "public"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_any_sides_become_any_others(door: str, channels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if door == "public":
+        monkeypatch.setattr(resize, "_bilinear", resize._interpolate)  # noqa: SLF001 - what there is without torch's private one
+    random = np.random.default_rng(0)
+    for height, width in itertools.product((1, 2, 3, 9, 80), repeat=2):
+        levels = random.integers(0, 256, (height, width, channels), np.uint8)
+        for size in ((1, 1), (1, 7), (64, 1), (30, 41)):
+            made = resize.Resize(*size, channels)(levels).numpy()
+            right = Image.fromarray(levels if channels == 3 else levels[:, :, 0]).resize(size[::-1], Image.Resampling.BILINEAR)
+            assert np.abs(made.astype(int) - np.asarray(right).reshape(*size, channels)).max() <= 1

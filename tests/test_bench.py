@@ -18,6 +18,7 @@ from launch import ROOT
 from pictures import image_folder
 from PIL import Image
 
+from convert.manifest import read_manifest
 from convert.registry import format_names
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -75,6 +76,23 @@ def test_every_format_and_loader_has_a_row(told: dict[str, Any]) -> None:
         assert row["cold"]
         assert bool(row["training"]) == (row["loader"] == "Loader" or bool(row["role"]))
         assert bool(row["conversion"]) != bool(row["role"])
+
+
+def test_jpegs_are_another_kind_of_rows(data: Path, tmp_path: Path) -> None:
+    asked = {"data": data, "formats": ("memmap", "hdf5"), "encodings": ("raw", "jpeg"), "loader": "prebake", "model": "none", "cold": False}
+    lines: list[str] = []
+    found = measure(Settings(**SETTINGS.__dict__ | asked), tmp_path, lines.append)
+    rows = {row["name"]: row for row in found["rows"]}
+    assert list(rows) == [f"{format} {kind} Loader" for kind in ("uint8", "jpeg") for format in ("memmap", "hdf5")]
+    for kind in ("uint8", "jpeg"):
+        for format in ("memmap", "hdf5"):
+            manifest = read_manifest(tmp_path / f"{format}-{kind}")
+            assert (manifest.encoding, manifest.shape) == ("jpeg" if kind == "jpeg" else "raw", (48, 48, 3))
+            assert rows[f"{format} {kind} Loader"]["kind"] == kind
+    assert rows["memmap jpeg Loader"]["bytes"] < rows["memmap uint8 Loader"]["bytes"]
+    assert "memmap jpeg Loader" in table(found)
+    nothing = Settings(**SETTINGS.__dict__ | {"dtypes": ("float16", "uint8"), "encodings": ("jpeg",)})
+    assert nothing.kinds == ("jpeg",)
 
 
 def test_shares_and_ratios_are_those_of_the_times(told: dict[str, Any]) -> None:

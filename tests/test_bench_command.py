@@ -34,6 +34,7 @@ def bench(*args: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["--data", "absent"], "absent: no such folder", 1),
         (["--baked", "absent"], "absent", 1),
         (["--data", ".", "--formats", "zip"], "--formats zip: there are folder, hdf5", 2),
+        (["--data", ".", "--encodings", "raw,png"], "--encodings png: there are raw, jpeg", 2),
         (["--data", ".", "--sweep", "threads=1"], "--sweep threads=1: write NAME=", 2),
         (["--data", ".", "--sweep", "num_workers=0", "--sweep-budget", "long"], "--sweep-budget long: write 90s", 2),
         (["photos"], "write --data photos", 2),

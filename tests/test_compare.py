@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import bake
 from launch import prebake, tree
-from pictures import image_folder
+from pictures import image_folder, photo
 
-from convert.compare import compare
+from convert.compare import BUFFER, compare, copies_per_s
 from convert.request import Request, resolve
 
 ALTERNATIVES: dict[str, dict[str, Any]] = {
@@ -30,7 +31,7 @@ def lines(*args: object) -> dict[str, tuple[float, str]]:
     """Bytes, and the rest of the line, of each kind of rows."""
     done = prebake("plan", *args)
     assert (done.returncode, done.stderr) == (0, "")
-    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert max(map(len, done.stdout.splitlines())) <= 80
     found = re.findall(r"^ {12}((?:float\d+|uint\d+|JPEG \d+) \S+(?: \d+)?) +([\d.]+) (bytes|[kM]B) +(.*)$", done.stdout, re.MULTILINE)
     return {kind: (float(number) * UNITS[unit], rest) for kind, number, unit, rest in found}
 
@@ -67,6 +68,25 @@ def test_a_look_ends_in_time_and_needs_no_good_picture(tmp_path: Path) -> None:
     assert nothing.looked == 0
     assert [choice.rate for choice in nothing.choices if choice.recipe.jpeg] == [None] * 3
     assert all(choice.row > 0 for choice in nothing.choices)
+
+
+def test_what_is_rejected_takes_no_bytes(tmp_path: Path) -> None:
+    folder = image_folder(tmp_path / "some", {"one": 3})
+    photo(0, 1, 9000).save(folder / "one" / "strip.png")  # 48 x 432,000 pixels once enlarged
+    asked: dict[str, Any] = {"size": (48, 48), "dtype": "uint8", "resize": "short", "upscale": True}
+    made = bake(folder, tmp_path / "out", "memmap", max_rejects="50%", max_pixels=10_000_000, **asked)
+    assert (made.count, len(made.shards)) == (3, 1)
+    said = lines(folder, "--size", "48", "--dtype", "uint8", "--resize", "short", "--upscale", "--max-pixels", "10000000")
+    assert said["uint8 short 48"][0] <= 4 / 3 * sum(shard.bytes for shard in made.shards) + 500  # there are four files
+
+
+def test_copies_of_huge_rows_need_little_memory() -> None:
+    tracemalloc.start()
+    rates = [copies_per_s(row) for row in (BUFFER, 100 * BUFFER)]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * BUFFER
+    assert min(rates) > 0
 
 
 def test_lossy_is_said(photos: Path) -> None:

@@ -25,11 +25,9 @@ Array = npt.NDArray[Any]
 KINDS: dict[str, dict[str, Any]] = {
     "uint8 short": {"dtype": "uint8", "resize": "short"},
     "float16 long": {"dtype": "float16", "resize": "long"},
-    "float32 short": {"dtype": "float32", "resize": "short"},
     "gray float16 short": {"dtype": "float16", "resize": "short", "colour": "gray"},
-    "jpeg center-crop": {"dtype": "uint8", "encoding": "jpeg"},
+    "jpeg center-crop": {"dtype": "uint8", "encoding": "jpeg", "subsampling": "444"},
     "jpeg short": {"dtype": "uint8", "encoding": "jpeg", "resize": "short"},
-    "jpeg 444 long": {"dtype": "uint8", "encoding": "jpeg", "resize": "long", "subsampling": "444"},
     "jpeg passthrough short": {"dtype": "uint8", "encoding": "jpeg", "resize": "short", "passthrough": True},
     "gray jpeg pad": {"dtype": "uint8", "encoding": "jpeg", "resize": "pad", "colour": "gray"},
 }

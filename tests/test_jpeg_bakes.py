@@ -210,4 +210,4 @@ def test_hard_pictures(tmp_path: Path, options: dict[str, Any]) -> None:
         kept += same
         assert same or np.array_equal(levels, np.asarray(Image.open(io.BytesIO(jpeg(Image.fromarray(whole))))))
     assert kept > 10
-    assert read_manifest(tmp_path / "made") == made
+    assert read_manifest(tmp_path / "made") == made.sealed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from convert.errors import PrebakeError
 from readers import CenterCrop, Loader, RandomCrop, RandomErasing, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset
 from readers.device import Staging
 from readers.jpeg import Decoder, scale_for
+from readers.layout import DENSEST
 
 SIZES = [(48, 61), (50, 48), (48, 48), (90, 48), (53, 77), (48, 64), (66, 51), (49, 48)]
 CPU = torch.device("cpu")
@@ -51,6 +53,21 @@ def folder_of(tmp_path: Path, how: str = "420", *, one_shape: bool = False) -> t
     sizes = [(56, 60)] * len(SIZES) if one_shape else SIZES
     rows = files(how, sizes)
     return made_jpegs(tmp_path, rows, sizes, channels=1 if how == "gray" else 3, one_shape=one_shape), [decoded(row) for row in rows]
+
+
+@pytest.mark.parametrize(("name", "value"), [("sizes.npy", 65_500), ("sizes.npy", 0x7FFFFFFF), ("lengths.npy", -1), ("lengths.npy", 1)])
+def test_no_room_is_made_for_what_a_damaged_table_says(tmp_path: Path, name: str, value: int) -> None:
+    path, _ = folder_of(tmp_path)
+    table = np.load(path / name)
+    table[2] = value
+    np.save(path / name, table)
+    dataset = open_dataset(path, augment=[CenterCrop(40)])
+    tracemalloc.start()
+    for look in (lambda: dataset.image(2), lambda: dataset[2], lambda: dataset.with_(augment=None)[2], lambda: list(Loader(dataset, 4))):
+        with pytest.raises(PrebakeError, match=rf"{name}.*index 2\)"):
+            look()
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("door", ["mmap", "pread"])
@@ -212,5 +229,12 @@ def test_lengths_that_lead_out_of_the_shard_are_told(tmp_path: Path) -> None:
     lengths = np.load(path / "lengths.npy")
     for wrong in (-lengths, lengths * 0, lengths + (1 << 40)):
         np.save(path / "lengths.npy", wrong)
-        with pytest.raises(PrebakeError, match=r"lengths.npy or offsets.npy points outside of shard .* index 3"):
+        with pytest.raises(PrebakeError, match=r"lengths.npy (-?\d+ bytes|or offsets.npy points outside of shard .*).* index 3"):
             open_dataset(path).image(3)
+
+
+def test_the_densest_jpeg_that_libjpeg_writes_can_be_read(tmp_path: Path) -> None:
+    row = jpeg(Image.new("L", (2048, 2048), 128), progressive=True, optimize=True)
+    assert 240 < 2048 * 2048 / len(row) < DENSEST
+    dataset = open_dataset(made_jpegs(tmp_path, [row], [(2048, 2048)], channels=1))
+    assert (dataset.image(0) == 128).all()

@@ -54,7 +54,7 @@ def test_the_same_pictures_in_the_same_places(folder: Path, name: str) -> None:
 
 @pytest.mark.usefixtures("staged")
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
-    for number, broken in enumerate((b"none", jpeg(photo(0, 40, 40)))):
+    for number, broken in enumerate((b"no picture, but long enough", jpeg(photo(0, 40, 40)))):
         rows = [jpeg(photo(0, 48, 48)), broken]
         dataset = open_dataset(made_jpegs(tmp_path / str(number), rows, [(48, 48)] * 2), augment=[RandomResizedCrop(8)])
         with pytest.raises(PrebakeError, match=r"its JPEG .* index 1"):

@@ -32,9 +32,10 @@ def pair(size: Size) -> tuple[int, int]:
     return height, width
 
 
-def _fit(step: Augment, size: Size, height: Sides, width: Sides) -> tuple[int, int]:
+def _fit(step: Augment, size: Size, height: Sides, width: Sides, *, more: tuple[int, int] = (0, 0)) -> tuple[int, int]:
+    """The size, if it fits into rows that become so much higher and wider before."""
     to_height, to_width = pair(size)
-    small = np.atleast_1d(np.less(height, to_height) | np.less(width, to_width))
+    small = np.atleast_1d(np.less(np.add(height, more[0]), to_height) | np.less(np.add(width, more[1]), to_width))
     if small.any():
         number = int(small.argmax())
         high, wide = (int(np.atleast_1d(side)[number % np.size(side)]) for side in (height, width))
@@ -75,9 +76,8 @@ class RandomCrop(Augment):
     def bind(self, height: Sides, width: Sides) -> tuple[Sides, Sides]:
         """See `Augment.bind`."""
         left, top, right, bottom = self.borders
-        height, width = height + top + bottom, width + left + right
-        after = _fit(self, self.size, height, width)
-        if isinstance(height, int) and after == (height, width):
+        after = _fit(self, self.size, height, width, more=(top + bottom, left + right))
+        if isinstance(height, int) and after == (height + top + bottom, width + left + right):
             raise PrebakeError(f"{self} never moves in rows of {height}x{width}: crop less, bake with a larger --size, or leave it out")
         return after
 

@@ -22,7 +22,7 @@ Uniform = Callable[[], npt.NDArray[np.float64]]
 class TooSmallError(PrebakeError):
     """A picture is smaller than what is cut out of it."""
 
-    def __init__(self, message: str, number: int) -> None:
+    def __init__(self, message: str, number: int = 0) -> None:  # of one argument, as pickle makes it again
         super().__init__(message)
         self.number = number
         """Which of the pictures that were looked at."""

@@ -6,10 +6,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benching.pictures import Pictures
+from convert.estimate import row_bytes
 from convert.machine import cores
 from convert.manifest import read_manifest
+from convert.preview import PREVIEW
+from convert.recipe import make_recipe
 from convert.registry import load_format
 from convert.request import Request, resolve
 from convert.run import carry_out
@@ -22,10 +26,11 @@ class Baked:
 
     folder: Path
     format: str
-    dtype: str
+    kind: str
+    """Of its rows: a dtype, or jpeg."""
     count: int
     nbytes: int
-    """Of all its files."""
+    """Of all files that grow with the pictures: the contact sheet does not, and is as large as 300 small JPEGs."""
     seconds: float | None
     """That baking took; None where it was there before."""
     lead: str = ""
@@ -44,36 +49,44 @@ def there(folder: Path, seconds: float | None = None) -> Baked:
         PrebakeError: it is no finished one.
     """
     manifest = read_manifest(folder)
-    nbytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-    return Baked(folder, manifest.format, manifest.dtype, manifest.count, nbytes, seconds)
+    nbytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file() and path.name != PREVIEW)
+    kind = manifest.dtype if manifest.encoding == "raw" else manifest.encoding
+    return Baked(folder, manifest.format, kind, manifest.count, nbytes, seconds)
 
 
-def needed(pictures: Pictures, formats: tuple[str, ...], dtypes: tuple[str, ...], size: int) -> int:
-    """Bytes that all bakes will take."""
-    each = {"float16": 2, "float32": 4, "uint8": 1}
-    rows = [load_format(format).footprint(size * size * 3 * each[dtype], True, {}) for format in formats for dtype in dtypes]
+def _options(kind: str, size: int) -> dict[str, Any]:
+    """A recipe's, that make rows of a kind."""
+    return {"size": (size, size)} | ({"encoding": "jpeg"} if kind == "jpeg" else {"dtype": kind})
+
+
+def needed(pictures: Pictures, formats: tuple[str, ...], kinds: tuple[str, ...], size: int) -> int:
+    """Bytes that all bakes will take, about."""
+    recipes = [make_recipe(_options(kind, size)) for kind in kinds]
+    rows = [
+        load_format(format).footprint(row_bytes(recipe, size * size), recipe.pixels.even, {}) for format in formats for recipe in recipes
+    ]
     return sum(rows) * len(pictures.keys)
 
 
 def bake_all(
-    pictures: Pictures, work: Path, formats: tuple[str, ...], *, dtypes: tuple[str, ...], size: int, say: Callable[[str], None]
+    pictures: Pictures, work: Path, formats: tuple[str, ...], *, kinds: tuple[str, ...], size: int, say: Callable[[str], None]
 ) -> list[Baked]:
-    """Each format in each dtype, one after the other, from files in the page cache.
+    """Each format with each kind of rows, one after the other, from files in the page cache.
 
     Raises:
         PrebakeError: a bake fails.
     """
     bakes = []
-    for dtype in dtypes:
+    for kind in kinds:
         for format in formats:
-            say(f"baking {format} {dtype}")
-            out = work / f"{format}-{dtype}"
+            say(f"baking {format} {kind}")
+            out = work / f"{format}-{kind}"
             crew = Crew(cores(), quiet=True)
             request = Request(
                 source=pictures.root,
                 out=out,
                 format=format,
-                recipe={"size": (size, size), "dtype": dtype},
+                recipe=_options(kind, size),
                 classes=pictures.classes,
                 classes_are_folders=True,
                 without_boxes=True,

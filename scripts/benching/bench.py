@@ -34,9 +34,9 @@ def prepare(settings: Settings, work: Path, say: Callable[[str], None]) -> tuple
         return None, bakes
     pictures = choose(settings.data, settings.samples, work)
     formats = tuple(name for name in settings.formats if name != FOLDER)
-    room.check(work, needed(pictures, formats, settings.dtypes, settings.size), say)
+    room.check(work, needed(pictures, formats, settings.kinds, settings.size), say)
     read_once(pictures.files)
-    return pictures, bakes + bake_all(pictures, work, formats, dtypes=settings.dtypes, size=settings.size, say=say)
+    return pictures, bakes + bake_all(pictures, work, formats, kinds=settings.kinds, size=settings.size, say=say)
 
 
 def measure(settings: Settings, work: Path, say: Callable[[str], None]) -> dict[str, Any]:

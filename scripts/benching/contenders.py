@@ -51,7 +51,7 @@ def of_folder(pictures: Pictures, settings: Settings, options: dict[str, Any], r
     return Contender(
         name=f"folder {role}",
         format=FOLDER,
-        dtype="jpeg",
+        kind="jpeg",
         loader="DataLoader",
         setup=f"{workers} workers, {options['prefetch_factor']} batches ready in each" if workers else "0 workers",
         workers=workers,
@@ -115,9 +115,9 @@ def of_bake(bake: Baked, settings: Settings, options: dict[str, Any], loader: st
 
         setup = f"{workers} workers"
     return Contender(
-        name=f"{bake.format} {bake.dtype} {loader}",
+        name=f"{bake.format} {bake.kind} {loader}",
         format=bake.format,
-        dtype=bake.dtype,
+        kind=bake.kind,
         loader=loader,
         setup=f"{setup}, {WHOLE}" if whole else setup,
         workers=workers,

@@ -91,7 +91,8 @@ class Contender:
     name: str
     format: str
     """folder, or a format's word."""
-    dtype: str
+    kind: str
+    """Of its rows: a dtype, or jpeg."""
     loader: str
     """Loader or DataLoader."""
     setup: str

@@ -70,7 +70,7 @@ def row(contender: Contender, measured: int, full: int) -> dict[str, Any]:
     return {
         "name": contender.name,
         "format": contender.format,
-        "dtype": contender.dtype,
+        "kind": contender.kind,
         "loader": contender.loader,
         "setup": contender.setup,
         "role": contender.role,

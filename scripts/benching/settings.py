@@ -19,6 +19,7 @@ class Settings:
     baked: tuple[Path, ...]
     formats: tuple[str, ...]
     dtypes: tuple[str, ...]
+    """Of raw rows."""
     loader: str
     """prebake, dataloader or both."""
     model: str
@@ -34,12 +35,18 @@ class Settings:
     cold: bool
     workers: int
     """Of the folder when tuned."""
+    encodings: tuple[str, ...] = ("raw",)
     plain: bool = False
     """Whether bakes also go through a DataLoader without workers."""
     size: int = SIZE
     crop: int = CROP
     seconds: float = 1.0
     """The least that is timed at once."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Of the rows to bake: dtypes, and jpeg."""
+        return (*(self.dtypes if "raw" in self.encodings else ()), *(("jpeg",) if "jpeg" in self.encodings else ()))
 
     @property
     def trains(self) -> bool:

@@ -74,6 +74,7 @@ def settings_of(given: dict[str, Any]) -> Settings:
         baked=tuple(given["baked"]),
         formats=words(given["formats"], (FOLDER, *format_names()), "--formats"),
         dtypes=words(given["dtypes"], ("float16", "float32", "uint8"), "--dtypes"),
+        encodings=words(given["encodings"], ("raw", "jpeg"), "--encodings"),
         loader=given["loader"],
         model=model,
         device=device,

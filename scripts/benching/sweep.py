@@ -148,7 +148,7 @@ def sweep_all(
         makers.append((FOLDER, pictures.total, functools.partial(of_folder, pictures, role="swept")))
     kinds = Counter[str]()
     for bake in bakes:
-        full, kind = pictures.total if pictures else bake.count, f"{bake.format} {bake.dtype}"
+        full, kind = pictures.total if pictures else bake.count, f"{bake.format} {bake.kind}"
         kinds[kind] += 1
         name = kind if kinds[kind] == 1 else f"{kind} #{kinds[kind]}"
         makers.append((name, full, functools.partial(of_bake, bake, loader="DataLoader")))

@@ -11,6 +11,8 @@ BOUND = 0.95
 """The share of the upper bound from which on the model is what limits."""
 NEAR = 0.05
 """Rows this close to the fastest are as good."""
+SMALL = 0.25
+"""Rows of less than this part of the fastest one's bytes are worth a word, however slow they are."""
 UNSTEADY = 0.2
 """How far rounds may lie from their median before the figures are called unsteady."""
 
@@ -28,12 +30,13 @@ def _fastest(rows: list[dict[str, Any]], kind: str) -> dict[str, Any]:
 
 
 def _smaller(rows: list[dict[str, Any]], best: dict[str, Any], kind: str) -> str:
-    """The smallest row that is nearly as fast, if it is smaller than the fastest by a tenth."""
+    """The smallest row that is nearly as fast, if it is smaller than the fastest by a tenth; else the fastest that is much smaller."""
     rate = best[kind]["pictures_per_s"]
     near = [row for row in rows if row[kind]["pictures_per_s"] > (1 - NEAR) * rate and row["bytes"] < 0.9 * best["bytes"]]
-    if not near:
+    small = [row for row in rows if row["bytes"] < SMALL * best["bytes"]]
+    if not near and not small:
         return ""
-    row = min(near, key=lambda row: row["bytes"])
+    row = min(near, key=lambda row: row["bytes"]) if near else _fastest(small, kind)
     return f" {row['name']} is {_size(row, best)} and {_percent(1 - row[kind]['pictures_per_s'] / rate)} slower."
 
 
@@ -65,7 +68,7 @@ def _said(told: dict[str, Any]) -> str:
     text = f"{start}: {_percent(share)} of the upper bound"
     if folder is not None:
         text += f"; the {_named(folder)} reaches {_percent(folder['training']['of_bound'])}"
-    return text + "." + _paid(best) + _smaller(baked, best, "training") + _too_large(best)
+    return text + "." + _paid(best) + _smaller(baked, best, "training") + _too_large(baked, best, "training")
 
 
 def _named(folder: dict[str, Any]) -> str:
@@ -80,12 +83,15 @@ def _folder_alone(folder: dict[str, Any] | None) -> str:
     return f"{text} The {_named(folder)} reaches {_percent(folder['training']['of_bound'])} of the upper bound."
 
 
-def _too_large(row: dict[str, Any]) -> str:
-    """What warm figures are worth where the full set cannot stay in memory."""
+def _too_large(rows: list[dict[str, Any]], row: dict[str, Any], kind: str) -> str:
+    """What warm figures are worth where the full set cannot stay in memory, and the fastest row that can."""
     if row["fits_ram"]:
         return ""
+    fits = [other for other in rows if other["fits_ram"]]
+    other = _fastest(fits, kind) if fits else None
     cold = f"about {row['cold']['pictures_per_s']:,.0f} pictures/s, the cold figure" if row["cold"] else "less; --cold measures it"
-    return f" All of {row['name']} does not fit the memory: expect {cold}."
+    instead = "" if other is None else f" {other['name']} fits: {other[kind]['pictures_per_s']:,.0f} pictures/s."
+    return f" All of {row['name']} does not fit the memory: expect {cold}.{instead}"
 
 
 def _loaders(baked: list[dict[str, Any]], folder: dict[str, Any] | None) -> str:
@@ -95,7 +101,7 @@ def _loaders(baked: list[dict[str, Any]], folder: dict[str, Any] | None) -> str:
     text = f"Without a model, {best['name']} is fastest: {best['loader_only']['pictures_per_s']:,.0f} pictures/s"
     if folder is not None:
         text += f", {best['loader_only']['speedup']:.1f} times the {_named(folder)}"
-    return text + "." + _paid(best) + _smaller(baked, best, "loader_only") + _too_large(best)
+    return text + "." + _paid(best) + _smaller(baked, best, "loader_only") + _too_large(baked, best, "loader_only")
 
 
 def notes(told: dict[str, Any]) -> list[str]:
