@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from fresh_process import measured
 from measure_loader import rate, take_turns
 
 from convert.manifest import Manifest, read_manifest
@@ -70,7 +73,7 @@ def cold_rate(folder: Path, order: Any) -> float:
     return rate(Loader(open_dataset(folder), BATCH, order=order, threads=2, dtype=torch.float16))
 
 
-def measure(baked: Path, rounds: int) -> dict[str, Any]:
+def in_this_process(baked: Path, rounds: int) -> dict[str, Any]:
     """Ratios on a copy of a memmap bake in the temporary folder, which should be on a disk."""
     manifest = read_manifest(baked)
     with tempfile.TemporaryDirectory(prefix="prebake-cold-") as folder:
@@ -95,3 +98,12 @@ def measure(baked: Path, rounds: int) -> dict[str, Any]:
         "cold_vs_unasked": median["loader"] / median["unasked"],
         "pictures_per_s": {f"cold, {name}": value for name, value in median.items()},
     }
+
+
+def measure(baked: Path, rounds: int) -> dict[str, Any]:
+    """The same in a fresh process."""
+    return measured("measure_cold.py", baked, rounds)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(in_this_process(Path(sys.argv[1]), int(sys.argv[2]))) + "\n")

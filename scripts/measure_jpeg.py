@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import simplejpeg
+from fresh_process import measured
 from measure_loader import THREADS, rate, take_turns
 from PIL import Image
 from torch.utils.data import DataLoader, RandomSampler
@@ -126,9 +126,9 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
         "transform=, jpeg rows": _one_by_one(open_dataset(work / "jpeg 256", transform=transform)),
         "augment=, jpeg rows": _one_by_one(open_dataset(work / "jpeg 256", augment=[RandomResizedCrop(CROP), RandomHorizontalFlip()])),
     }
-    feeds: dict[str, Iterable[Any]] = {**loaders, **doors}
+    feeds: dict[str, Iterable[Any]] = {**doors, **loaders}
     for one in feeds.values():
-        rate(one)  # pages are mapped, workers started
+        rate(one)  # workers are forked first (afterwards, the first write to each page would copy it), and pages mapped
     turns: dict[str, Callable[[], float]] = {
         "decode 256": Alone(decoding(stored(squares), 256 * 256 * 3), order),
         "decode + resize 384": Alone(decoding_and_resizing(stored(shorts), largest, boxes), order),
@@ -155,13 +155,10 @@ def measure(work: Path, rounds: int) -> dict[str, Any]:
     for name, recipe in BAKES.items():
         plan, _ = resolve(Request(source=work / "links", out=work / name, format="memmap", recipe=recipe))
         carry_out(plan, work / name, Crew(os.cpu_count() or 1, quiet=True))
-    root = Path(__file__).resolve().parent
-    environment = os.environ | {"PYTHONPATH": f"{root.parent}{os.pathsep}{root}"}
-    words = [sys.executable, str(root / "measure_jpeg.py"), str(work), str(rounds)]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    found = measured("measure_jpeg.py", work, rounds)
     for name in BAKES:
         shutil.rmtree(work / name)
-    return dict(json.loads(done.stdout))
+    return found
 
 
 if __name__ == "__main__":

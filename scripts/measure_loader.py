@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -15,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from fresh_process import measured
 from measure_feed import BATCH, CROP, Naive
 from torch.utils.data import DataLoader, RandomSampler
 
@@ -99,9 +98,9 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
     )
     loaders: dict[str, Loader] = {f"{steps}, {dtype}": loader(work / "memmap", steps, dtype) for steps in STEPS for dtype in DTYPES}
     loaders |= {name: loader(work / name, "crop + flip") for name in formats if name != "memmap"}
+    rate(naive)  # workers are forked first: afterwards, the first write to each page of a Loader's memory would copy it
     for one in loaders.values():
         rate(one)  # pages are mapped
-    rate(naive)  # workers are started
     turns: dict[str, Callable[[], float]] = {name: lambda batches=batches: rate(batches) for name, batches in loaders.items()}  # type: ignore[misc]
     found = take_turns({"memcpy": Memcpy(), **turns, "naive": lambda: rate(naive)}, rounds)
     nbytes = CROP * CROP * 3 * 2
@@ -125,11 +124,7 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
 
 def measure(work: Path, rounds: int) -> dict[str, Any]:
     """The same in a fresh process."""
-    root = Path(__file__).resolve().parent
-    environment = os.environ | {"PYTHONPATH": f"{root.parent}{os.pathsep}{root}"}
-    words = [sys.executable, str(root / "measure_loader.py"), str(work), str(rounds)]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    return dict(json.loads(done.stdout))
+    return measured("measure_loader.py", work, rounds)
 
 
 if __name__ == "__main__":
