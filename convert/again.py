@@ -11,7 +11,7 @@ from convert.errors import printable
 from convert.hashes import HASHES, NBYTES
 from convert.image.pillow import pillow_versions
 from convert.manifest import Keys, Manifest
-from convert.pack import Packed
+from convert.packed import Packed
 from convert.plan import Plan
 from convert.recipe import recipe_like
 from convert.stored import Stored

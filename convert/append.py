@@ -20,7 +20,8 @@ from convert.difference import PILLOW, difference, of_manifest, of_plan, other_v
 from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.manifest import Keys, Manifest
 from convert.output import APPEND
-from convert.plan import WORK, Plan, shard_count, source_fingerprint
+from convert.plan import WORK, Plan, shard_count
+from convert.planning import source_fingerprint
 from convert.request import Request
 from convert.room import expected_row
 from convert.sidefiles import SAMPLES

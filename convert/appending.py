@@ -15,7 +15,8 @@ from convert.lock import check_free
 from convert.manifest import read_manifest
 from convert.output import APPEND, held, place
 from convert.plan import WORK
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.room import check_room
 from convert.stock import Trust
 

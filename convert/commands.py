@@ -18,7 +18,8 @@ from convert.label_options import NAMES
 from convert.lock import check_free
 from convert.plan import WORK, Plan
 from convert.registry import load_format
-from convert.request import Request, resolve, settle
+from convert.request import Request
+from convert.resolve import resolve, settle
 from convert.source import Source
 from convert.stock import Trust
 from convert.summary import summary

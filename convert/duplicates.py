@@ -15,7 +15,7 @@ import numpy.typing as npt
 from convert.errors import counted
 from convert.hashes import HASHES, NBYTES, Hashes, Inventory, first_places
 from convert.manifest import SideFile
-from convert.pack import Packed
+from convert.packed import Packed
 from convert.plan import Plan
 from convert.sidefiles import describe, write_csv
 

@@ -11,7 +11,7 @@ from convert.clearing import clear, sweep
 from convert.errors import PrebakeError, counted, printable
 from convert.manifest import MANIFEST
 from convert.pack import FULL
-from convert.packs import restored
+from convert.packed import restored
 from convert.plan import WORK
 
 

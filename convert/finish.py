@@ -13,7 +13,7 @@ from convert import sidefiles
 from convert.duplicates import Duplicates, write_duplicates
 from convert.errors import printable
 from convert.manifest import MANIFEST, SCHEMA, Manifest
-from convert.pack import Packed
+from convert.packed import Packed
 from convert.plan import Plan
 from convert.preview import PREVIEW, draw_preview
 from convert.replace import replaced, sync

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import functools
 import hashlib
 import os
 from array import array
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,60 +17,16 @@ from convert.contracts import Array, Format, Offsets, RejectError, Sample, Shard
 from convert.errors import PrebakeError, printable
 from convert.hashes import hash_of
 from convert.image.bake import Bake, Baked
-from convert.image.pillow import pillow_versions
 from convert.manifest import Shard
 from convert.misnamed import misnamed
-from convert.plan import PLAN, WORK, Plan
+from convert.packed import Packed
+from convert.plan import WORK, Plan
 from convert.progress import Meter
 from convert.registry import load_format
 from convert.source import read_item
+from convert.work import load_work
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-@dataclass
-class Packed:
-    """A finished shard, and what became of its items."""
-
-    shard: Shard
-    offsets: Offsets | None
-    """Where each row begins, when that is irregular."""
-    items: list[int]
-    """The items that became rows, in order."""
-    sizes: npt.NDArray[np.int32]
-    """Their sources' heights and widths (n, 2), in pixels, upright."""
-    rejects: list[tuple[int, str, str]]
-    """(item, reason, detail)."""
-    seen: Counter[str]
-    """What was done to the pictures that became rows, before they were resized, and how often."""
-    hashes: bytes = b""
-    """`convert.hashes` of the files that became rows, end to end, unless nobody looks for duplicates."""
-    lengths: Offsets | None = None
-    """The rows' bytes, unless all have as many."""
-    stored: npt.NDArray[np.int32] | None = None
-    """The rows' own height and width (n, 2), unless all rows have as many bytes."""
-
-
-def load_work(work: Path) -> tuple[Plan, Bake]:
-    """The plan in a work folder, and what follows its recipe.
-
-    Raises:
-        PrebakeError: another Pillow is installed here than where the plan was made.
-    """
-    info = (work / PLAN).stat()
-    return _load(work, (info.st_ino, info.st_mtime_ns))
-
-
-@functools.lru_cache(maxsize=1)
-def _load(work: Path, stamp: tuple[int, int]) -> tuple[Plan, Bake]:
-    """The plan, once for each process; the stamp tells two plans in one place apart."""
-    del stamp
-    plan = Plan.load(work)
-    if (here := pillow_versions()) != plan.pillow:
-        raise PrebakeError(
-            f"the plan was made with {plan.pillow}, but this worker has {here}: their pixels may differ; use one environment"
-        )
-    return plan, Bake(plan.recipe)
 
 
 def shard_name(number: int, format: Format) -> str:

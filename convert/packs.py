@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from typing import overload
 
 from convert import journal
-from convert.manifest import Shard
-from convert.pack import Packed
+from convert.packed import Packed, restored
 
 
 class Packs(Sequence[Packed]):
@@ -37,14 +35,3 @@ class Packs(Sequence[Packed]):
         if packed is None:
             raise AssertionError("what became of a shard cannot be read back")
         return packed
-
-
-def restored(fields: journal.Fields) -> Packed | None:
-    """From a line of the journal; None if something is wrong with it."""
-    given = {name: value for name, value in fields.items() if name not in ("number", "pillow")}
-    try:
-        given["shard"], given["seen"] = Shard(**given["shard"]), Counter(given["seen"])
-        given["rejects"] = [tuple(reject) for reject in given["rejects"]]
-        return Packed(**given)
-    except (KeyError, TypeError, ValueError):
-        return None

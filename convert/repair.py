@@ -19,7 +19,8 @@ from convert.finish import commit
 from convert.hashes import HASHES
 from convert.manifest import MANIFEST, Shard, read_manifest
 from convert.output import place
-from convert.pack import Packed, pack
+from convert.pack import pack
+from convert.packed import Packed
 from convert.plan import WORK, Plan
 from convert.replace import sync
 from convert.tasks import Crew, bar, run_shards

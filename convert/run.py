@@ -21,7 +21,8 @@ from convert.failing import kept_when_it_fails, said_as_one_line
 from convert.finish import commit, finish
 from convert.manifest import MANIFEST, Manifest
 from convert.output import place
-from convert.pack import Packed, pack
+from convert.pack import pack
+from convert.packed import Packed
 from convert.packs import Packs
 from convert.plan import WORK, Plan
 from convert.source import NO_TIME

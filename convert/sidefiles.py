@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.manifest import SideFile
-from convert.pack import Packed
+from convert.packed import Packed
 from convert.plan import Plan
 
 SAMPLES = ["index", "shard", "row", "key", "label", "class", "source_height", "source_width", "scale_y", "scale_x", "offset_y", "offset_x"]

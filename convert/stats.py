@@ -11,7 +11,8 @@ from convert.errors import UsageError, counted, printable
 from convert.image.resize import FREE
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
-from convert.request import Request, resolve, settle
+from convert.request import Request
+from convert.resolve import resolve, settle
 from convert.survey import count_rows, count_stored
 from convert.tally import Tally
 from convert.tasks import Crew

@@ -16,8 +16,8 @@ from convert.contracts import RejectError
 from convert.errors import counted, printable
 from convert.hashes import NBYTES, hash_of
 from convert.manifest import Shard
-from convert.pack import Packed, shard_name
-from convert.packs import restored
+from convert.pack import shard_name
+from convert.packed import Packed, restored
 from convert.plan import WORK, Plan
 from convert.registry import load_format
 from convert.source import NO_TIME, read_item

@@ -12,7 +12,7 @@ from convert.errors import counted, human, printable
 from convert.image.depth import DARK
 from convert.image.depth import SEEN as WIDE
 from convert.manifest import Manifest
-from convert.pack import Packed
+from convert.packed import Packed
 from convert.preview import PREVIEW
 
 WARNING = (

@@ -18,12 +18,12 @@ from convert.image.decode import decode_wide
 from convert.image.segments import SOI
 from convert.interrupts import signals_held_back
 from convert.manifest import Manifest
-from convert.pack import load_work
 from convert.plan import Plan
 from convert.source import read_item, read_start
 from convert.stored import Stored
 from convert.tally import Tally
 from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
+from convert.work import load_work
 
 
 def count_rows(plan: Plan, crew: Crew) -> Tally:

@@ -15,7 +15,8 @@ from convert.image.jpeg import decode_strict
 from convert.image.pillow import pillow_versions
 from convert.machine import cores
 from convert.registry import format_names
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.run import Result, carry_out
 from convert.source import scan
 from convert.tasks import Crew

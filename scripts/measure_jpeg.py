@@ -21,7 +21,8 @@ from PIL import Image
 from torch.utils.data import DataLoader, RandomSampler
 from torchvision import datasets, transforms
 
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.run import carry_out
 from convert.tasks import Crew
 from readers import BakedDataset, CenterCrop, Loader, RandomHorizontalFlip, RandomResizedCrop, open_dataset

@@ -13,7 +13,8 @@ from pictures import image_folder
 from convert.commands import RECIPE
 from convert.manifest import Manifest
 from convert.registry import format_names
-from convert.request import Request, resolve, settle
+from convert.request import Request
+from convert.resolve import resolve, settle
 from convert.run import carry_out
 from convert.tasks import Crew
 

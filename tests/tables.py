@@ -10,7 +10,8 @@ from pictures import jpeg, photo
 
 from convert.errors import PrebakeError
 from convert.plan import Plan
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.source import Source
 
 TINY = jpeg(photo(0, 16, 16))

@@ -18,7 +18,8 @@ from PIL import Image
 from stock import READ
 
 from convert.manifest import read_manifest
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.survey import count_wide
 from convert.tally import Tally
 from convert.tasks import Crew

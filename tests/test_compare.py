@@ -13,7 +13,8 @@ from launch import prebake, tree
 from pictures import image_folder, photo
 
 from convert.compare import BUFFER, compare, copies_per_s
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 
 ALTERNATIVES: dict[str, dict[str, Any]] = {
     "float16 40x40": {},

@@ -15,7 +15,8 @@ from processes import finish, start, wait_for
 from convert.errors import PrebakeError
 from convert.lock import LOCK, locked
 from convert.output import place
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.run import carry_out
 from convert.stock import Trust
 from convert.tasks import Crew

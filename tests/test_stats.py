@@ -23,7 +23,8 @@ from stock import READ
 
 from convert.manifest import read_manifest
 from convert.registry import load_format
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.survey import count_rows
 from convert.tally import Tally
 from convert.tasks import Crew

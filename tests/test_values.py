@@ -19,7 +19,8 @@ from torchvision.transforms import v2
 
 from convert.errors import PrebakeError
 from convert.manifest import Manifest, Target
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.run import carry_out
 from convert.tasks import Crew
 from readers import BakedDataset, CenterCrop, open_dataset

@@ -15,7 +15,8 @@ from convert.manifest import read_manifest
 from convert.preview import PREVIEW
 from convert.recipe import make_recipe
 from convert.registry import load_format
-from convert.request import Request, resolve
+from convert.request import Request
+from convert.resolve import resolve
 from convert.run import carry_out
 from convert.tasks import Crew
 
