@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Sequence
 from typing import Any, Self, SupportsIndex
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from convert.errors import PrebakeError, counted, printable
 from convert.manifest import Manifest
 from readers.gather import read_row
+from readers.indices import inside, numbers
 from readers.query import select
 from readers.rows import Index, Rows
 from readers.split import divide, divide_groups
@@ -114,12 +114,7 @@ class Contents:
             IndexError: one is outside of the data set.
             PrebakeError: a mask is not as long as the data set.
         """
-        chosen = np.asarray(indices)
-        if chosen.dtype == bool:
-            if chosen.shape != (len(self),):
-                raise PrebakeError(f"a mask for this data set has {len(self)} entries, not {chosen.shape}")
-            return np.flatnonzero(chosen)
-        return self._inside(chosen)
+        return numbers(indices, len(self))
 
     def where(self, expression: str) -> Self:
         """The rows for which an expression over columns is true, such as `fold != 0 and sex in ('f', 'x')`.
@@ -170,21 +165,5 @@ class Contents:
 
     def _place(self, indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
         """Rows of the bake, for indices of this data set, which may be negative."""
-        index = self._inside(indices)
+        index = inside(indices, len(self))
         return index if self._index is None else self._index[index]
-
-    def _inside(self, indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
-        """Indices that are not negative any more."""
-        count = len(self)
-        index = _whole(indices)
-        outside = (index < -count) | (index >= count)
-        if outside.any():
-            raise IndexError(f"index {index[outside.argmax()]} is outside of a data set of {count} pictures")
-        return np.where(index < 0, index + count, index)
-
-
-def _whole(indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
-    """Indices as int64; what is no whole number is a TypeError, as in a list."""
-    if isinstance(indices, np.ndarray) and indices.dtype.kind in "iu":
-        return indices.astype(np.int64)
-    return np.fromiter((operator.index(i) for i in indices), np.int64, len(indices))
