@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from launch import PREBAKE, ROOT
@@ -61,3 +62,13 @@ def wait_for(condition: Callable[[], object], seconds: float = LATE) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.002)
+
+
+def holds_in_threads_and_a_fork(read: Callable[[int], bool], times: int) -> None:
+    """Sixteen threads at once, and then a forked child, must all find it true for their seeds."""
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(read, range(times)))
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if read(99) else 1)
+    assert os.waitpid(pid, 0)[1] == 0

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import h5py
@@ -21,6 +20,7 @@ import pytest
 import torch
 from conftest import bake
 from pictures import image_folder
+from processes import holds_in_threads_and_a_fork
 
 from convert.errors import PrebakeError
 from convert.manifest import MANIFEST, Keys, read_manifest
@@ -149,12 +149,7 @@ def test_threads_forks_and_stock_libraries_at_once(baked: Path, format: str) -> 
         samples = (dataset, other)[seed % 2].__getitems__(order)
         return all(torch.equal(samples[k][0], right[i]) for k, i in enumerate(order))
 
-    with ThreadPoolExecutor(16) as pool:
-        assert all(pool.map(read, range(64)))
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if read(99) else 1)
-    assert os.waitpid(pid, 0)[1] == 0
+    holds_in_threads_and_a_fork(read, 64)
     if hasattr(stock, "close"):
         stock.close()
     del stock

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from conftest import bake
-from processes import wait_for
+from epochs import ended, used_up
 
 from convert.errors import PrebakeError
 from readers import Loader, open_dataset
-
-
-def running() -> int:
-    return sum(thread.name.startswith("prebake-loader") for thread in threading.enumerate())
-
-
-def ended() -> None:
-    gc.collect()
-    wait_for(lambda: running() == 0, 20)
-
-
-def used_up(loader: Loader) -> None:
-    for _ in loader:
-        pass
 
 
 @pytest.mark.parametrize("cut", [False, True])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import random
@@ -17,30 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from epochs import ended, running, used_up
 from launch import ROOT
-from processes import wait_for
 
 from convert.errors import PrebakeError
 from readers import Loader, RandomCrop, open_dataset
 
 
-def running() -> int:
-    return sum(thread.name.startswith("prebake-loader") for thread in threading.enumerate())
-
-
-def ended() -> None:
-    gc.collect()
-    wait_for(lambda: running() == 0, 20)
-
-
 def broken_out_of(loader: Loader) -> None:
     for _ in loader:
         break
-
-
-def used_up(loader: Loader) -> None:
-    for _ in loader:
-        pass
 
 
 def dropped(loader: Loader) -> None:

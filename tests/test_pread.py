@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import bake
+from processes import holds_in_threads_and_a_fork
 from torch.utils.data import DataLoader
 
 from convert.errors import PrebakeError
@@ -72,12 +73,7 @@ def test_threads_forks_pickles_and_workers(baked: Path, monkeypatch: pytest.Monk
         order = np.random.default_rng(seed).permutation(len(right)).tolist()
         return all(torch.equal(sample[0], right[i]) for sample, i in zip(dataset.__getitems__(order), order, strict=True))
 
-    with ThreadPoolExecutor(16) as pool:
-        assert all(pool.map(read, range(48)))
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if read(99) else 1)
-    assert os.waitpid(pid, 0)[1] == 0
+    holds_in_threads_and_a_fork(read, 48)
     for context in ("fork", "spawn"):
         for images, _, index in DataLoader(dataset, 8, num_workers=2, multiprocessing_context=context):
             assert all(torch.equal(image, right[i]) for image, i in zip(images, index.tolist(), strict=True))
