@@ -13,7 +13,7 @@ from convert.image.pillow import pillow_versions
 from convert.manifest import Keys, Manifest
 from convert.packed import Packed
 from convert.plan import Plan
-from convert.recipe import recipe_like
+from convert.recipe import recipe_of
 from convert.stored import Stored
 
 
@@ -28,7 +28,7 @@ def plan_again(folder: Path, manifest: Manifest, source: Path) -> Plan:
         root=str(source.absolute()),
         format=manifest.format,
         options=manifest.options,
-        recipe=recipe_like(manifest, folder, {}),
+        recipe=recipe_of(manifest),
         target=manifest.target,
         classes=manifest.classes,
         order="source",

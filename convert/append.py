@@ -22,6 +22,7 @@ from convert.manifest import Keys, Manifest
 from convert.output import APPEND
 from convert.plan import WORK, Plan, shard_count
 from convert.planning import source_fingerprint
+from convert.recipe import recipe_of
 from convert.request import Request
 from convert.room import expected_row
 from convert.sidefiles import SAMPLES
@@ -33,7 +34,7 @@ def request_like(request: Request, old: Manifest) -> Request:
     if request.like is not None:
         return request
     recipe: dict[str, Any] = {name: getattr(old, name) for name in ("resize", "filter", "dtype", "colour", "mean", "std")}
-    recipe |= {"size": old.shape[:2] if old.shape else (old.side, old.side), "upscale": old.upscale} | dataclasses.asdict(old.decoding)
+    recipe |= {"size": recipe_of(old).size, "upscale": old.upscale} | dataclasses.asdict(old.decoding)
     if old.jpeg is not None:
         recipe |= {"encoding": old.encoding} | dataclasses.asdict(old.jpeg)
     typed = {name: value for name, value in request.recipe.items() if value not in (None, "auto")}

@@ -6,8 +6,10 @@ import dataclasses
 from typing import Any
 
 from convert.hashes import HASHES
+from convert.image.bake import Recipe
 from convert.manifest import Manifest
 from convert.plan import Plan
+from convert.recipe import recipe_of
 
 Words = dict[str, Any]
 PILLOW = "Pillow"
@@ -15,20 +17,9 @@ PILLOW = "Pillow"
 
 def of_plan(plan: Plan) -> Words:
     """The options of a bake that is to be made, but for its pictures."""
-    recipe = plan.recipe
     return {
         "format": plan.format,
-        "resize": recipe.resize,
-        "size": "x".join(map(str, recipe.size)),
-        "upscale": recipe.upscale,
-        "filter": recipe.filter,
-        "encoding": recipe.pixels.encoding,
-        "jpeg": recipe.jpeg and dataclasses.asdict(recipe.jpeg),
-        "dtype": recipe.dtype,
-        "color": recipe.colour,
-        "mean": recipe.mean,
-        "std": recipe.std,
-        "decoding": dataclasses.asdict(recipe.decoding),
+        **_of_recipe(plan.recipe),
         "options": plan.options,
         "order": plan.order,
         "seed": plan.seed,
@@ -43,17 +34,7 @@ def of_manifest(manifest: Manifest) -> Words:
     """The options of a finished bake."""
     return {
         "format": manifest.format,
-        "resize": manifest.resize,
-        "size": "x".join(map(str, manifest.shape[:2] if manifest.shape else (manifest.side,) * 2)),
-        "upscale": manifest.upscale,
-        "filter": manifest.filter,
-        "encoding": manifest.encoding,
-        "jpeg": manifest.jpeg and dataclasses.asdict(manifest.jpeg),
-        "dtype": manifest.dtype,
-        "color": manifest.colour,
-        "mean": manifest.mean,
-        "std": manifest.std,
-        "decoding": dataclasses.asdict(manifest.decoding),
+        **_of_recipe(recipe_of(manifest)),
         "options": manifest.options,
         "order": manifest.order,
         "seed": manifest.seed,
@@ -61,6 +42,22 @@ def of_manifest(manifest: Manifest) -> Words:
         "classes": manifest.classes,
         "dedupe": "report" if any(file.name == HASHES for file in manifest.files) else "off",
         PILLOW: manifest.pillow,
+    }
+
+
+def _of_recipe(recipe: Recipe) -> Words:
+    return {
+        "resize": recipe.resize,
+        "size": "x".join(map(str, recipe.size)),
+        "upscale": recipe.upscale,
+        "filter": recipe.filter,
+        "encoding": recipe.pixels.encoding,
+        "jpeg": recipe.jpeg and dataclasses.asdict(recipe.jpeg),
+        "dtype": recipe.dtype,
+        "color": recipe.colour,
+        "mean": recipe.mean,
+        "std": recipe.std,
+        "decoding": dataclasses.asdict(recipe.decoding),
     }
 
 

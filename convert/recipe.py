@@ -75,17 +75,21 @@ def _channels(name: str, values: tuple[float, ...], colour: str) -> tuple[float,
     return values if len(values) == channels else values * channels
 
 
+def recipe_of(manifest: Manifest) -> Recipe:
+    """The recipe that a bake was made by."""
+    fields = {
+        name: getattr(manifest, name) for name in ("resize", "filter", "dtype", "colour", "mean", "std", "decoding", "upscale", "jpeg")
+    }
+    return Recipe(size=manifest.shape[:2] if manifest.shape else (manifest.side or 0,) * 2, **fields)
+
+
 def recipe_like(manifest: Manifest, path: Path, options: dict[str, Any]) -> Recipe:
     """The recipe of another bake.
 
     Raises:
         UsageError: the user asked for something else.
     """
-    fields = {
-        name: getattr(manifest, name) for name in ("resize", "filter", "dtype", "colour", "mean", "std", "decoding", "upscale", "jpeg")
-    }
-    size = manifest.shape[:2] if manifest.shape else (manifest.side or 0,) * 2
-    like = Recipe(size=size, **fields)
+    like = recipe_of(manifest)
     for name, value in options.items():
         there = _of(like, name)
         if (_channels(name, value, like.colour) if name in ("mean", "std") else value) != there:

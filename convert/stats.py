@@ -11,6 +11,7 @@ from convert.errors import UsageError, counted, printable
 from convert.image.resize import FREE
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
+from convert.recipe import recipe_of
 from convert.request import Request
 from convert.resolve import resolve, settle
 from convert.survey import count_rows, count_stored
@@ -71,8 +72,7 @@ def of_bake(folder: Path, crew: Crew, flags: list[str]) -> Figures:
     manifest = read_manifest(folder)
     if flags:
         raise UsageError(f"{printable(folder)} is a bake, whose rows are as they are: leave {', '.join(flags)} out")
-    size = (manifest.side or 0,) * 2 if manifest.shape is None else manifest.shape[:2]
-    return Figures(shown_size(size, manifest.resize), count_stored(folder, manifest, crew))
+    return Figures(shown_size(recipe_of(manifest).size, manifest.resize), count_stored(folder, manifest, crew))
 
 
 def of_source(request: Request) -> Figures:
