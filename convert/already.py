@@ -10,6 +10,7 @@ from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST, Manifest, read_manifest
 from convert.output import look, tidy
 from convert.plan import Plan
+from convert.recipe import recipe_of, with_found
 
 
 def finished(
@@ -26,7 +27,7 @@ def finished(
     if not ours or overwrite or not (out / MANIFEST).exists():
         return None
     there = read_manifest(out)
-    plan = _as_there(plan, there, left_open)
+    plan = dataclasses.replace(plan, recipe=with_found(plan.recipe, recipe_of(there), left_open))
     if allow_version_change:
         plan = dataclasses.replace(plan, pillow=there.pillow)
     if there.plan != plan.fingerprint:
@@ -39,17 +40,6 @@ def finished(
             raise PrebakeError(f"OUT {printable(out)} holds a damaged bake ({what}): see prebake verify and repair, or add --overwrite")
     tidy(out)
     return there
-
-
-def _as_there(plan: Plan, there: Manifest, names: tuple[str, ...]) -> Plan:
-    """The plan, with some of what another bake has."""
-    recipe = plan.recipe
-    for name in names:
-        if name == "window":
-            recipe = dataclasses.replace(recipe, decoding=dataclasses.replace(recipe.decoding, window=there.decoding.window))
-        else:
-            recipe = dataclasses.replace(recipe, **{name: getattr(there, name)})
-    return dataclasses.replace(plan, recipe=recipe)
 
 
 def _difference(there: Manifest, plan: Plan) -> str:

@@ -11,6 +11,7 @@ from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST
 from convert.output import JUNK, NEXT
 from convert.plan import WORK, Plan
+from convert.recipe import with_found
 from convert.stock import Trust, changed_items
 
 AGAIN = "add --overwrite to start it again"
@@ -33,7 +34,7 @@ def check_begun(out: Path, plan: Plan, trust: Trust, left_open: tuple[str, ...] 
         return None
     there = _load(out)
     if left_open and not len(changed_items(there, plan, trust)):
-        plan = _as_there(plan, there, left_open)
+        plan = dataclasses.replace(plan, recipe=with_found(plan.recipe, there.recipe, left_open))
     _check_same(out, there, plan)
     if there.pillow != plan.pillow and not trust.allow_version_change:
         versions = other_versions(there.pillow, plan.pillow)
@@ -69,14 +70,3 @@ def _other_pictures(there: Plan, plan: Plan) -> str:
     old, new = set(there.keys), set(plan.keys)
     parts = [(new - old, "new"), (old - new, "gone")]
     return "of other pictures: " + ", ".join(f"{len(keys):,} {what}, such as {printable(min(keys))}" for keys, what in parts if keys)
-
-
-def _as_there(plan: Plan, there: Plan, names: tuple[str, ...]) -> Plan:
-    """The plan, with some of what another has."""
-    recipe = plan.recipe
-    for name in names:
-        if name == "window":
-            recipe = dataclasses.replace(recipe, decoding=dataclasses.replace(recipe.decoding, window=there.recipe.decoding.window))
-        else:
-            recipe = dataclasses.replace(recipe, **{name: getattr(there.recipe, name)})
-    return dataclasses.replace(plan, recipe=recipe)

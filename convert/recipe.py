@@ -98,6 +98,14 @@ def recipe_like(manifest: Manifest, path: Path, options: dict[str, Any]) -> Reci
     return like
 
 
+def with_found(recipe: Recipe, there: Recipe, names: tuple[str, ...]) -> Recipe:
+    """A recipe, with what was left open of it (`names`: some of mean, std and window) as it was found for another."""
+    found = {name: getattr(there, name) for name in names if name != "window"}
+    if "window" in names:
+        found["decoding"] = dataclasses.replace(recipe.decoding, window=there.decoding.window)
+    return dataclasses.replace(recipe, **found)
+
+
 def _of(recipe: Recipe, name: str) -> Any:
     """What an option is in a recipe."""
     if name == "encoding":
