@@ -85,7 +85,7 @@ def _is_begun(plan: Plan, given: dict[str, Any]) -> bool:
     return not given["overwrite"] and check_begun(given["out"], plan, _trust(given)) is not None
 
 
-def _check_room(plan: Plan, out: Path | None, row: int | None = None) -> None:
+def _check_room(plan: Plan, out: Path | None, row: int) -> None:
     room.check_room(plan, out or Path(), output.held(out) if out else 0, row)
 
 

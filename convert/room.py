@@ -45,20 +45,20 @@ def _needed(plan: Plan, recipe: Recipe, row: int) -> int:
     return carried + shard_bytes(plan, recipe, row) + count * BESIDE + plan.shards * SHARD + min(count, COLUMNS * CLASSES) * THUMB
 
 
-def check_room(plan: Plan, out: Path, freed: int = 0, row: int | None = None) -> None:
+def check_room(plan: Plan, out: Path, freed: int, row: int) -> None:
     """Look whether the disk has room, counting bytes that the bake will free.
 
     Args:
         plan: the bake.
         out: where it goes.
         freed: bytes.
-        row: bytes of a row, if some were made.
+        row: bytes of a row, on average.
 
     Raises:
         PrebakeError: it has not; lists what would fit.
     """
     free = free_disk(out) + freed
-    need = _needed(plan, plan.recipe, expected_row(plan, plan.recipe) if row is None else row)
+    need = _needed(plan, plan.recipe, row)
     if need <= free:
         return
     fits = []
