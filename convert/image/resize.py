@@ -9,7 +9,6 @@ FILTERS = {
     "bicubic": Image.Resampling.BICUBIC,
     "lanczos": Image.Resampling.LANCZOS,
 }
-METHODS = ("center-crop", "stretch", "pad", "short", "long")
 FREE = ("short", "long")
 """The methods that keep a picture's shape, so that rows differ in size."""
 LARGEST = 1 << 24
