@@ -12,7 +12,7 @@ import simplejpeg
 from PIL import Image
 
 from convert.contracts import Array, Pixels, RejectError
-from convert.image.segments import FRAMES, SOI, segments
+from convert.image.segments import SOI, frame
 from convert.manifest import Jpeg
 
 Levels = npt.NDArray[np.uint8]
@@ -46,8 +46,7 @@ def is_plain(data: bytes, channels: int) -> bool:
         _, _, space, _ = simplejpeg.decode_jpeg_header(data)
     except (KeyError, ValueError):  # a sampling that has no name; no picture
         return False
-    frame = next((segment.marker for segment in segments(data) if segment.marker in FRAMES), 0)
-    return frame in PLAIN and space == ("YCbCr" if channels == 3 else "Gray")
+    return frame(data) in PLAIN and space == ("YCbCr" if channels == 3 else "Gray")
 
 
 def decode_row(data: bytes | Array, channels: int) -> Levels:

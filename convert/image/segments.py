@@ -48,9 +48,14 @@ def segments(data: bytes) -> Iterator[Segment]:
         at, coded = end, marker == SOS
 
 
+def frame(data: bytes) -> int:
+    """The marker of a JPEG's first frame header, or 0: how its coefficients are coded."""
+    return next((segment.marker for segment in segments(data) if segment.marker in FRAMES), 0)
+
+
 def is_arithmetic(data: bytes) -> bool:
     """Whether a JPEG's coefficients are coded arithmetically."""
-    return next((segment.marker for segment in segments(data) if segment.marker in FRAMES), 0) in ARITHMETIC
+    return frame(data) in ARITHMETIC
 
 
 def end_of_scans(data: bytes) -> int:
