@@ -32,7 +32,7 @@ def mended(data: bytes, seen: Counter[str]) -> bytes:
         RejectError: truncated or corrupt.
     """
     for _ in range(MENDS):
-        defect = _defect(data)
+        defect = first_defect(data)
         if defect is None:
             return data
         if SAMPLING in defect:
@@ -43,7 +43,7 @@ def mended(data: bytes, seen: Counter[str]) -> bytes:
     raise RejectError("corrupt", "too many defects")
 
 
-def _defect(data: bytes) -> str | None:
+def first_defect(data: bytes) -> str | None:
     """The first thing that strict libjpeg-turbo has against the file, if any."""
     try:
         simplejpeg.decode_jpeg(data, colorspace="Gray", strict=True)
@@ -112,14 +112,14 @@ KNOWN = (
 def _without_stray(data: bytes, count: int, marker: int, defect: str) -> bytes:
     if count > MAX_STRAY:
         new = data[: end_of_scans(data)].rstrip(b"\0") + EOI  # padding, however long, if the file is whole without a byte of it
-        if marker == EOI[1] and _defect(new) is None:
+        if marker == EOI[1] and first_defect(new) is None:
             return new
         raise RejectError("corrupt", defect)
     for at, known in islice(_places(data, count, marker), TRIES):
         if not known and count > FEW and data[at - count : at].strip(b"\0\xff"):
             continue
         new = data[: at - count] + data[at:]
-        if _defect(new) != defect:
+        if first_defect(new) != defect:
             return new
     raise RejectError("corrupt", defect)
 
