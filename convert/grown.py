@@ -20,13 +20,14 @@ import numpy.typing as npt
 from convert.difference import both_versions
 from convert.duplicates import DUPLICATES, keep_leaks, write_pairs
 from convert.errors import PrebakeError
+from convert.finish import commit
 from convert.hashes import HASHES, Inventory
 from convert.interrupts import signals_held_back
 from convert.manifest import MANIFEST, Keys, Manifest, read_manifest
 from convert.output import APPEND, NEXT
 from convert.plan import WORK, Plan
 from convert.preview import PREVIEW, draw_preview
-from convert.replace import replaced, sync
+from convert.replace import sync
 from convert.sidefiles import describe
 from convert.stored import Stored
 
@@ -75,9 +76,8 @@ def grow(out: Path, old: Manifest, plan: Plan, whole: str, *, preview: bool) -> 
     if preview:
         _draw(out, bench, grown, labels)
     files = tuple(describe(path) for path in sorted(after.iterdir()) if path.is_file())
-    grown = dataclasses.replace(grown, files=files).sealed()
-    with replaced(after / MANIFEST) as file:
-        file.write(grown.to_json().encode())
+    grown = dataclasses.replace(grown, files=files)
+    commit(after, grown)
     return grown
 
 
