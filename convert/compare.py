@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from convert.contracts import RejectError
-from convert.estimate import LOOK, mean_pixels, row_bytes, some_sizes
+from convert.estimate import mean_pixels, row_bytes, some_items, some_sizes
 from convert.image.bake import Bake, Recipe
 from convert.image.code import decode_row
 from convert.manifest import Jpeg
@@ -88,10 +88,10 @@ def _alternatives(recipe: Recipe) -> Iterator[Recipe]:
 
 def _pictures(plan: Plan) -> Iterator[bytes]:
     """Files at equal distances, in an order whose beginning is spread over all of them, too."""
-    items = np.unique(np.linspace(0, len(plan.keys) - 1, LOOK).astype(int))
+    items = some_items(len(plan.keys))
     for place in permutation(len(items), 0).tolist():
         try:
-            yield read_item(Path(plan.root), plan.keys[int(items[place])])
+            yield read_item(Path(plan.root), plan.keys[items[place]])
         except RejectError:
             continue
 

@@ -26,13 +26,18 @@ HEADERS = 640
 """Bytes of a JPEG without its pixels."""
 
 
+def some_items(count: int) -> list[int]:
+    """Of so many items, up to `LOOK` at equal distances."""
+    return list(np.unique(np.linspace(0, count - 1, LOOK).astype(int)).tolist())
+
+
 @functools.lru_cache(maxsize=4)
 def some_sizes(root: str, keys: Keys) -> list[tuple[int, int]]:
     """Height and width, upright, of pictures at equal distances; what cannot be read is left out."""
     sizes = []
-    for item in np.unique(np.linspace(0, len(keys) - 1, LOOK).astype(int)):
+    for item in some_items(len(keys)):
         try:
-            sizes.append(header_size(read_item(Path(root), keys[int(item)])))
+            sizes.append(header_size(read_item(Path(root), keys[item])))
         except RejectError:
             continue
     return sizes
