@@ -46,13 +46,13 @@ class Duplicates(NamedTuple):
         return f"duplicates: {'; '.join(parts)}: see {DUPLICATES}" if parts else ""
 
 
-def write_duplicates(out: Path, plan: Plan, packed: Sequence[Packed]) -> tuple[list[SideFile], Duplicates]:
-    """Write both files, unless that was not asked for; the shards are in their order."""
+def write_duplicates(
+    out: Path, plan: Plan, packed: Sequence[Packed], *, items: npt.NDArray[np.int64], labels: npt.NDArray[np.int64] | None
+) -> tuple[list[SideFile], Duplicates]:
+    """Write both files, unless that was not asked for; the shards are in their order, `items` became rows, and these are their labels."""
     if plan.dedupe == "off":
         return [], Duplicates()
     hashes = np.frombuffer(b"".join(done.hashes for done in packed), np.uint8).reshape(-1, NBYTES)
-    items = np.fromiter((item for done in packed for item in done.items), np.int64)
-    labels = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     own = Inventory(hashes, plan.keys.take(items), plan.classes, labels)
     np.save(out / HASHES, hashes, allow_pickle=False)
     found = write_pairs(out / DUPLICATES, own, plan.other)

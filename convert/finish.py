@@ -31,8 +31,10 @@ class Finished(NamedTuple):
 def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Finished:
     """Write all that lies beside the shards."""
     recipe = plan.recipe
-    lists, duplicates = write_duplicates(out, plan, packed)
-    files = sorted([*sidefiles.write_side_files(out, plan, packed), *lists], key=lambda file: file.name)
+    items = np.fromiter((item for done in packed for item in done.items), np.int64)  # once: each pass unpacks all shards
+    labels = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
+    lists, duplicates = write_duplicates(out, plan, packed, items=items, labels=labels)
+    files = sorted([*sidefiles.write_side_files(out, plan, packed, items), *lists], key=lambda file: file.name)
     manifest = Manifest(
         schema=SCHEMA,
         format=plan.format,
@@ -64,10 +66,8 @@ def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Fi
     )
     if not preview:
         return Finished(manifest, "", duplicates)
-    items = np.fromiter((item for done in packed for item in done.items), np.int64)
-    targets = plan.targets[items].astype(np.int64) if plan.targets is not None and plan.target.kind == "class" else None
     try:
-        drawn = draw_preview(out, manifest, targets)
+        drawn = draw_preview(out, manifest, labels)
     except Exception as error:  # noqa: BLE001 - whatever it is, hours of baking are worth more than a contact sheet
         (out / PREVIEW).unlink(missing_ok=True)
         return Finished(manifest, f"no contact sheet: {type(error).__name__}: {printable(error)}", duplicates)

@@ -37,9 +37,8 @@ def row_offsets(packed: Sequence[Packed]) -> npt.NDArray[np.int64]:
     return np.concatenate(parts)
 
 
-def write_side_files(out: Path, plan: Plan, packed: Sequence[Packed]) -> list[SideFile]:
-    """Write all of them but the preview; the shards are in their order."""
-    items = np.fromiter((item for done in packed for item in done.items), np.int64)
+def write_side_files(out: Path, plan: Plan, packed: Sequence[Packed], items: npt.NDArray[np.int64]) -> list[SideFile]:
+    """Write all of them but the preview; the shards are in their order, and `items` became rows."""
     names = ["keys.bin", "keys.npy", "samples.csv", "rejects.csv"]
     plan.keys.take(items).save(out)
     if plan.targets is not None:
