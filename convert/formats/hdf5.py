@@ -50,7 +50,8 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
             else:
                 heap.append(file.fileno(), sample.row)
             sizes.append(sample.row.shape[:2])
-            keys.append(sample.key.encode("utf-8", "surrogateescape"))
+            if options.get("with_keys"):
+                keys.append(sample.key.encode("utf-8", "surrogateescape"))
             if sample.target is not None:
                 targets.append(sample.target)
 
@@ -62,7 +63,7 @@ def write_shard(path: Path, spec: ShardSpec, options: Options) -> Iterator[Add]:
         heap.close(path)
         tables |= {"images": heap.references, "sizes": np.array(sizes, "<i4")}
     _fill(path, {offset: tables[name] for name, offset in offsets.items() if name in tables})
-    if options.get("with_keys") and keys:
+    if keys:
         _add_keys(path, keys)
 
 
