@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,6 @@ from convert.manifest import Decoding
 from convert.plan import Plan
 from convert.room import shard_bytes
 from convert.source import Source
-
-MANY = 20
-"""Lines of the comparison, at most."""
 
 
 def _area(plan: Plan) -> list[tuple[str, str]]:
@@ -90,23 +88,26 @@ def _kind(recipe: Recipe) -> str:
     return f"{recipe.dtype if recipe.jpeg is None else f'JPEG {recipe.jpeg.quality}'} {size}"
 
 
+def _titled(title: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The first line has the title."""
+    return zip(itertools.chain([title], itertools.repeat("")), lines, strict=False)
+
+
 def plan_block(plan: Plan, source: Source, out: Path | None, compared: Comparison) -> str:
     """The block that is shown before the first byte is written."""
     recipe = plan.recipe
     free, ram = free_disk(out or Path()), memory()
     need = shard_bytes(plan, recipe, compared.choices[0].row)
-    labels = textwrap.wrap(source.labelled, 68)
-    ignored = [f"{what}: {count:,}" for what, count in sorted(source.ignored.items())]
     lines = [
         ("pictures", f"{len(plan.keys):,} in {_counts(plan)}"),
-        *zip(["labels", *[""] * len(labels)], labels, strict=False),
-        *zip(["ignored", *[""] * len(ignored)], ignored, strict=False),
+        *_titled("labels", textwrap.wrap(source.labelled, 68)),
+        *_titled("ignored", (f"{what}: {count:,}" for what, count in sorted(source.ignored.items()))),
         ("rows", _rows(recipe)),
         *([("", chosen)] if (chosen := _chosen(plan)) else []),
         ("to write", f"{human(need)} in {counted(plan.shards, 'shard')}; free on disk {human(free)}"),
         ("memory", f"{'fits' if need < 0.8 * ram else 'does not fit'} in {human(ram)} of RAM"),
         *_area(plan),
-        *zip(["instead", *[""] * MANY], _instead(plan, compared, free, ram), strict=False),
+        *_titled("instead", _instead(plan, compared, free, ram)),
         *plan.notes,
         ("decoder", f"{plan.pillow['variant']} {plan.pillow['pillow']}, libjpeg {plan.pillow['libjpeg']}"),
     ]
