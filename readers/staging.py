@@ -75,7 +75,7 @@ def _missing(target: Path, files: list[File], *, note: BinaryIO, deep: bool) -> 
     ours = {name for line in note if line.endswith(b"]\n") for name in json.loads(line)}  # not what was being written when killed
     wrong = [file for file in files if not _same(target / file.name, file, deep)]
     wanted = [file.name for file in files]
-    stale = [name for name in ours if name not in wanted and (target / name).exists()]
+    stale = [name for name in ours.difference(wanted) if (target / name).exists()]
     # A bake that is being changed is none: its manifest goes first.
     change = [MANIFEST, *stale, *(file.name for file in wrong)] if wrong or stale else []
     foreign = next((name for name in change if name not in ours and (target / name).exists()), None)
