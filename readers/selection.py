@@ -23,14 +23,14 @@ class Selection:
             PrebakeError: nothing is left.
         """
         try:
-            part = dataset if indices is None else dataset.subset(indices)
+            self._index = None if indices is None else dataset.numbers(indices)
         except TypeError as error:
             raise PrebakeError(f"Loader: indices= are whole numbers, or a mask: {printable(error)}") from error
+        part = dataset if self._index is None else dataset.subset(self._index)
         self.count = len(part)
         self.stored: Index | None = part._index  # noqa: SLF001 - one of its own
         """Rows of the bake (N,); None for all of them."""
         self._rows = dataset._rows  # noqa: SLF001
-        self._index = None if indices is None else dataset.numbers(indices)
         if not self.count:
             raise PrebakeError("Loader: there are no pictures to load")
 
