@@ -25,9 +25,8 @@ class Batch:
         """Images (B, C, h, w), where they stand in the epoch, rows of the bake, indices (B,), and what is left to a device."""
         self.images, self.epoch, self.positions = images, epoch, positions
         self.places, self.index, self.later = places, index, later
-        self.parts: list[Future[None]] = []
-        self.files: dict[int, list[Undecoded]] = {}
-        """Instead of images, where a device decodes: those of each part, by its first picture."""
+        self.parts: list[Future[list[Undecoded]]] = []
+        """In the batch's order; each gives its files where a device decodes them, instead of images."""
 
     def wait(self) -> None:
         """Until all parts are filled.
@@ -114,13 +113,13 @@ class Batches:
     def _decoded(self, batch: Batch) -> torch.Tensor:
         if self._decoding is None:
             return batch.images
-        return self._decoding.make([one for first in sorted(batch.files) for one in batch.files[first]], batch.places)
+        return self._decoding.make([file for part in batch.parts for file in part.result()], batch.places)
 
-    def _part(self, batch: Batch, some: slice) -> None:
+    def _part(self, batch: Batch, some: slice) -> list[Undecoded]:
         note = None if batch.later is None else self.fill.leave(batch.later, some)
         with self.ahead.watching():
             if self._decoding is not None and note is not None:
                 places, positions = batch.places[some], batch.positions[some]
-                batch.files[some.start] = self._decoding.take(places, epoch=batch.epoch, positions=positions, note=note)
-                return
+                return self._decoding.take(places, epoch=batch.epoch, positions=positions, note=note)
             self.fill.fill(batch.images[some], batch.places[some], epoch=batch.epoch, positions=batch.positions[some], note=note)
+            return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -32,7 +33,6 @@ class Staging:
         self.device, self._dtype, self._functions = device, fill.levels or dtype, fill.functions
         self._manifest, self._values, self._size = fill.rows.manifest, fill.values, fill.size[:2]
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
-        self._affine: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def type_for(self, *, plain: bool, resized: bool = False) -> torch.dtype:
         """In which type pictures go over: the smaller one of the stored and the wanted; the wanted one where steps work on values.
@@ -95,7 +95,7 @@ class Staging:
         if not self._dtype.is_floating_point:
             images = images.round().to(self._dtype) if images.dtype.is_floating_point else images
         elif levels:
-            scale, shift = self._statistics()
+            scale, shift = self._affine
             images = torch.addcmul(shift, images.float(), scale).to(self._dtype)
         else:
             images = images.to(self._dtype)
@@ -106,13 +106,11 @@ class Staging:
                 images = torch.where(where, bits.flip(axis), bits).view(images.dtype)
         return images
 
-    def _statistics(self) -> tuple[torch.Tensor, torch.Tensor]:
+    @functools.cached_property
+    def _affine(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Scale and shift (C, 1, 1), float32, that make values of levels."""
-        if self._affine is None:
-            mean, std = (torch.tensor(numbers, dtype=torch.float64, device="cpu") for numbers in self._values)
-            scale, shift = 1 / (255 * std), -mean / std
-            self._affine = self._over(scale.float().view(-1, 1, 1)), self._over(shift.float().view(-1, 1, 1))
-        return self._affine
+        scale, shift = (self._over(numbers.float().view(-1, 1, 1)) for numbers in self._values.affine(255))
+        return scale, shift
 
 
 def staging_for(device: torch.device | str | int | None, fill: Fill, *, dtype: torch.dtype) -> Staging | None:

@@ -10,7 +10,7 @@ import torch
 
 from readers.augment import Window
 from readers.levels import Conversion
-from readers.parts import decode_rows, parts, resized
+from readers.parts import decode_rows, each_box, parts, resized
 from readers.rows import Index, Rows
 from readers.strips import copy, flipped
 from readers.values import STORED, Values, baked_values
@@ -30,8 +30,7 @@ def gather(rows: Rows, index: Index, window: Window, *, values: Values, out: tor
             return
         pictures = parts(rows, index, seen)
     else:
-        top, left, *sides = (np.broadcast_to(side, index.shape).tolist() for side in seen)
-        cuts = zip(top, left, *sides, strict=True)
+        cuts = each_box(seen, index)
         pictures = (
             picture[top : top + height, left : left + width]
             for picture, (top, left, height, width) in zip(resized(rows, index, window.boxes, window.resized), cuts, strict=True)

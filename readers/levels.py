@@ -48,8 +48,7 @@ def _levels_of(manifest: Manifest, width: int, add: float) -> _Affine:
 def _values_of(manifest: Manifest, values: Values, width: int) -> _Affine:
     """From levels to values."""
     top = torch.iinfo(torch.uint8 if manifest.normalized else STORED[manifest.dtype]).max
-    mean, std = map(_float64, values)
-    return _Affine(1 / (top * std), -mean / std, width)
+    return _Affine(*values.affine(top), width)
 
 
 class Levels:

@@ -13,7 +13,7 @@ from convert.errors import PrebakeError, printable
 from readers.augment import Augment, RandomCrop
 from readers.fill import Fill
 from readers.layout import Index
-from readers.parts import check_files
+from readers.parts import check_files, each_box
 
 Box = tuple[int, int, int, int]
 """Top, left, height and width."""
@@ -29,7 +29,7 @@ class Undecoded(NamedTuple):
     resized: tuple[int, int] | None
     """What that becomes; None: it is not resized."""
     seen: Box
-    """Of what it became."""
+    """Of what it became; not looked at where it is not resized."""
 
 
 class NvJpeg:
@@ -43,12 +43,12 @@ class NvJpeg:
         """
         if fill.rows.manifest.encoding != "jpeg":
             raise PrebakeError('decode="nvjpeg": the rows of this bake are pixels, not JPEGs: leave decode= out')
-        for step in fill.steps:
-            if not fill.plain or (isinstance(step, RandomCrop) and any(step.borders)):
-                raise PrebakeError(
-                    f'decode="nvjpeg" takes crops without padding, RandomResizedCrop and flips, not {printable(repr(fill.steps))}: '
-                    "leave decode= out, or do the rest to each batch"
-                )
+        padded = any(isinstance(step, RandomCrop) and any(step.borders) for step in fill.steps)
+        if padded or not fill.plain:
+            raise PrebakeError(
+                f'decode="nvjpeg" takes crops without padding, RandomResizedCrop and flips, not {printable(repr(fill.steps))}: '
+                "leave decode= out, or do the rest to each batch"
+            )
         self._fill, self._device = fill, device
 
     def take(self, places: Index, *, epoch: int, positions: Index, note: Augment) -> list[Undecoded]:
@@ -58,13 +58,11 @@ class NvJpeg:
             PrebakeError: a row cannot be read.
         """
         window = self._fill.look(places, epoch=epoch, positions=positions, note=note)
-        (top, left, height, width), _ = window.seen()
-        seen = [np.broadcast_to(side, places.shape).tolist() for side in (top, left, height, width)]
-        parts = seen if window.boxes is None else [np.broadcast_to(side, places.shape).tolist() for side in window.boxes]
+        seen = list(each_box(window.seen()[0], places))
+        parts = seen if window.boxes is None else each_box(window.boxes, places)
         resized = None if window.boxes is None else window.resized
         files = [torch.from_numpy(row.copy()) for row in self._fill.rows.stored(places)]
-        whole = zip(*seen, strict=True) if resized else ((0, 0, high, wide) for high, wide in zip(*seen[2:], strict=True))
-        return [Undecoded(file, part, resized, one) for file, part, one in zip(files, zip(*parts, strict=True), whole, strict=True)]
+        return [Undecoded(file, part, resized, one) for file, part, one in zip(files, parts, seen, strict=True)]
 
     def make(self, batch: Sequence[Undecoded], places: Index) -> torch.Tensor:
         """Levels (B, C, h, w), channels_last, uint8, on the device.

@@ -22,7 +22,7 @@ from readers.values import STORED
 def parts(rows: Rows, index: Index, box: Box) -> Iterator[torch.Tensor]:
     """A part of each row (h, w, C), in the stored type; of JPEGs, levels."""
     if rows.manifest.encoding == "jpeg":
-        for levels, (top, left, height, width) in zip(_decoded(rows, index), _each_box(box, index), strict=True):
+        for levels, (top, left, height, width) in zip(_decoded(rows, index), each_box(box, index), strict=True):
             yield torch.from_numpy(levels[top : top + height, left : left + width])
     elif rows.io == "pread":
         yield from _read(rows, index, box)
@@ -41,7 +41,7 @@ def resized(rows: Rows, index: Index, boxes: Box, size: tuple[int, int]) -> Iter
         for pixels in parts(rows, index, boxes):
             yield resize(levels(pixels))
         return
-    each = list(_each_box(boxes, index))
+    each = list(each_box(boxes, index))
     scales = [scale_for((height, width), size) for _, _, height, width in each]
     for picture, (top, left, height, width), scale in zip(_decoded(rows, index, scales), each, scales, strict=True):
         if scale == 1:
@@ -68,6 +68,12 @@ def check_files(rows: Rows, index: Index) -> None:
         pass
 
 
+def each_box(box: Box, index: Index) -> Iterator[tuple[int, int, int, int]]:
+    """Top, left, height and width of a box in each row."""
+    top, left, height, width = (_each(side, index) for side in box)
+    return zip(top, left, height, width, strict=True)
+
+
 def _decoded(
     rows: Rows,
     index: Index,
@@ -87,11 +93,6 @@ def _decoded(
 def _each(side: Sides, index: Index) -> list[int]:
     whole: list[int] = np.broadcast_to(side, index.shape).tolist()
     return whole
-
-
-def _each_box(box: Box, index: Index) -> Iterator[tuple[int, int, int, int]]:
-    top, left, height, width = (_each(side, index) for side in box)
-    return zip(top, left, height, width, strict=True)
 
 
 def _mapped(rows: Rows, index: Index, box: Box) -> Iterator[torch.Tensor]:
@@ -117,5 +118,5 @@ def _read(rows: Rows, index: Index, box: Box) -> Iterator[torch.Tensor]:
     width = np.broadcast_to(rows.layout.sizes(index)[1], index.shape)
     line = width * manifest.channels * manifest.row.itemsize
     read = rows.read(index, np.asarray(box[0] * line), np.asarray(np.broadcast_to(box[2], index.shape) * line))
-    for lines, wide, (_, left, height, across) in zip(read, width.tolist(), _each_box(box, index), strict=True):
+    for lines, wide, (_, left, height, across) in zip(read, width.tolist(), each_box(box, index), strict=True):
         yield lines.view(STORED[manifest.dtype]).view(height, wide, manifest.channels)[:, left : left + across]

@@ -52,8 +52,7 @@ def stage(path: str | os.PathLike[str], cache_dir: str | os.PathLike[str], *, de
     try:
         target.mkdir(parents=True, exist_ok=True)
         with _alone(target.with_name(f".{target.name}.prebake")) as note:
-            _bring(target, files, note=note, deep=deep)
-            _copy_all(source, target, [file for file in files if not (target / file.name).exists()])
+            _copy_all(source, target, _missing(target, files, note=note, deep=deep))
     except OSError as error:
         raise PrebakeError(f"{printable(source)} cannot be copied to {printable(target)}: {printable(error)}") from error
     return target
@@ -67,8 +66,8 @@ def _alone(path: Path) -> Iterator[BinaryIO]:
         yield note
 
 
-def _bring(target: Path, files: list[File], *, note: BinaryIO, deep: bool) -> None:
-    """Remove what is ours and not as it should be, and see that the rest will fit.
+def _missing(target: Path, files: list[File], *, note: BinaryIO, deep: bool) -> list[File]:
+    """Remove what is ours and not as it should be, and return the files that are to be copied: there is room for them.
 
     Each line of the note is a JSON list of names, written before the first file of them is.
     """
@@ -76,7 +75,7 @@ def _bring(target: Path, files: list[File], *, note: BinaryIO, deep: bool) -> No
     ours = {name for line in note if line.endswith(b"]\n") for name in json.loads(line)}  # not what was being written when killed
     wrong = [file for file in files if not _same(target / file.name, file, deep)]
     wanted = [file.name for file in files]
-    stale = [name for name in ours if name not in wanted and (target / name).exists()]
+    stale = [name for name in ours.difference(wanted) if (target / name).exists()]
     # A bake that is being changed is none: its manifest goes first.
     change = [MANIFEST, *stale, *(file.name for file in wrong)] if wrong or stale else []
     foreign = next((name for name in change if name not in ours and (target / name).exists()), None)
@@ -88,10 +87,12 @@ def _bring(target: Path, files: list[File], *, note: BinaryIO, deep: bool) -> No
     for name in change:
         (target / name).unlink(missing_ok=True)
         (target / (name + PARTIAL)).unlink(missing_ok=True)
-    needed = sum(file.nbytes for file in files if not (target / file.name).exists())
+    missing = [file for file in files if not (target / file.name).exists()]
+    needed = sum(file.nbytes for file in missing)
     free = shutil.disk_usage(target).free
     if needed > free:
         raise PrebakeError(f"{printable(target)} has room for {free:,} bytes, {needed:,} are needed: make room, or stage elsewhere")
+    return missing
 
 
 def _same(path: Path, file: File, deep: bool) -> bool:

@@ -56,9 +56,9 @@ def flipped(picture: torch.Tensor, flip: Sequence[int]) -> torch.Tensor:
     return out
 
 
-def planes(picture: torch.Tensor) -> torch.Tensor:
-    """A copy of a picture (h, w, C) as (C, h, w), contiguous."""
+def planes(picture: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """A copy of a picture (h, w, C) as (C, h, w), contiguous, cast to a type if one is given."""
     height, width, channels = picture.shape
-    out = torch.empty((channels, height, width), dtype=picture.dtype, device="cpu")
+    out = torch.empty((channels, height, width), dtype=dtype or picture.dtype, device="cpu")
     copy(out.permute(1, 2, 0), picture)
     return out

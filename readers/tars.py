@@ -18,7 +18,7 @@ from readers.arena import ShardError
 from readers.jpeg import decode_file
 from readers.levels import Conversion
 from readers.samples import Sample
-from readers.strips import copy, planes
+from readers.strips import planes
 from readers.values import STORED, baked_values
 
 BROKEN = (OSError, EOFError, ValueError, tarfile.TarError)
@@ -90,9 +90,7 @@ def _image(data: bytes, manifest: Manifest | None) -> torch.Tensor:
     stored, shape = _header(data[:start])
     row = torch.frombuffer(bytearray(data), dtype=stored, offset=start).view(shape)  # of bytes that may be written to, or torch warns
     if stored.is_floating_point:
-        image = torch.empty((shape[2], *shape[:2]), dtype=torch.float32, device="cpu")
-        copy(image.permute(1, 2, 0), row)
-        return image
+        return planes(row, torch.float32)
     if manifest is None or STORED[manifest.dtype] != stored:
         raise ValueError(f"levels of {stored} need a mean and std: give like=, a bake of such levels")
     return _normalised(row, manifest)

@@ -21,6 +21,11 @@ class Values(NamedTuple):
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
+    def affine(self, highest: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scale and shift (C,), float64, by which levels become values: `level * scale + shift`."""
+        mean, std = (torch.tensor(numbers, dtype=torch.float64, device="cpu") for numbers in self)
+        return 1 / (highest * std), -mean / std
+
     def tensors(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Mean and std (C, 1, 1) on the device of a tensor, in its type, float32 at least; not to be changed."""
         return _tensors(self, torch.promote_types(like.dtype, torch.float32), like.device)

@@ -30,7 +30,7 @@ def copy_windows(source: torch.Tensor, starts: Index, line: Sides, *, flips: Seq
     """
     batch, height, width, channels = out.shape
     whole = strip_height(out[0]) == height
-    plain = isinstance(line, int) and source.dtype == out.dtype and not any(flips)
+    plain = source.dtype == out.dtype and not any(flips)
     if isinstance(line, int) and whole and plain and _copied_at_once(source, starts, line, out):
         return
     shape, lines = (height, width, channels), np.broadcast_to(line, starts.shape)

@@ -29,6 +29,6 @@ def first(fits: npt.NDArray[np.bool_], *sides: Floats) -> list[Whole]:
     return [np.take_along_axis(side, pick, axis=0)[0].astype(np.int64) for side in sides]
 
 
-def place(length: Sides, side: Whole, uniform: Uniform) -> Whole:
-    """Where a side (B,) begins in a length, every place as likely."""
+def place(length: Sides, side: Sides, uniform: Uniform) -> Whole:
+    """Where a side begins (B,) in a length, every place as likely."""
     return np.asarray((uniform() * (length - side + 1)).astype(np.int64))

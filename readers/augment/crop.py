@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convert.errors import PrebakeError
+from readers.augment.attempts import place
 from readers.augment.step import Augment, TooSmallError, Uniform
 from readers.augment.window import Sides, Window
 
@@ -86,8 +87,7 @@ class RandomCrop(Augment):
         height, width = pair(self.size)
         if any(self.borders):
             window.pad(*self.borders)
-        top = (uniform() * (window.height - height + 1)).astype(np.int64)
-        left = (uniform() * (window.width - width + 1)).astype(np.int64)
+        top, left = place(window.height, height, uniform), place(window.width, width, uniform)
         window.crop(top, left, height, width)
 
     @property
