@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from fresh_process import measured
-from measure_loader import rate, take_turns
+from rounds import rate, take_turns
 
 from convert.manifest import Manifest, read_manifest
 from readers import Loader, open_dataset

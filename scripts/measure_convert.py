@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import shutil
 import statistics
@@ -10,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from PIL import Image
+from rounds import take_turns
 
 from convert.image.jpeg import decode_strict
 from convert.image.pillow import pillow_versions
@@ -79,11 +81,8 @@ def measure(pictures: Path, memory: Path, rounds: int) -> dict[str, object]:
     """
     workers = cores()
     links = link_pictures(pictures, memory / "links")
-    rates: dict[str, list[float]] = {"decode": [], **{name: [] for name in format_names()}}
-    for _ in range(rounds):
-        rates["decode"].append(_decode_rate(links, workers))
-        for name in format_names():
-            rates[name].append(_bake_rate(memory / "links", memory / name, name, workers))
+    bakes = {name: functools.partial(_bake_rate, memory / "links", memory / name, name, workers) for name in format_names()}
+    rates = take_turns({"decode": functools.partial(_decode_rate, links, workers), **bakes}, rounds)
     median = {name: statistics.median(values) for name, values in rates.items()}
     began = time.perf_counter()
     for link in links[:200]:
