@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import shutil
 import statistics
 import sys
@@ -17,15 +16,13 @@ from typing import Any
 import numpy as np
 import simplejpeg
 from fresh_process import measured
+from measure_convert import bake
 from measure_loader import THREADS
 from PIL import Image
 from rounds import rate, ratio, take_turns
 from torch.utils.data import DataLoader, RandomSampler
 from torchvision import datasets, transforms
 
-from convert.request import Request, resolve
-from convert.run import carry_out
-from convert.tasks import Crew
 from readers import BakedDataset, CenterCrop, Loader, RandomHorizontalFlip, RandomResizedCrop, open_dataset
 
 CROP, BATCH = 224, 256
@@ -151,8 +148,7 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
 def measure(work: Path, rounds: int) -> dict[str, Any]:
     """Bakes what is needed of `work/links`, and measures in a fresh process."""
     for name, recipe in BAKES.items():
-        plan, _ = resolve(Request(source=work / "links", out=work / name, format="memmap", recipe=recipe))
-        carry_out(plan, work / name, Crew(os.cpu_count() or 1, quiet=True))
+        bake(work / "links", work / name, "memmap", recipe)
     found = measured("measure_jpeg.py", work, rounds)
     for name in BAKES:
         shutil.rmtree(work / name)
