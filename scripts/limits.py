@@ -24,7 +24,7 @@ import measure_loader  # noqa: E402
 import measure_scan  # noqa: E402
 import measure_start  # noqa: E402
 
-from convert.machine import cores, free_disk  # noqa: E402
+from convert.machine import free_disk  # noqa: E402
 from convert.registry import format_names  # noqa: E402
 
 LIMITS = {
@@ -69,7 +69,7 @@ def _measure(pictures: Path, work: Path, rounds: int) -> dict[str, Any]:
     found: dict[str, Any] = {"start": measure_start.measure(work, rounds), "convert": measure_convert.measure(pictures, work, rounds)}
     found["scan"] = measure_scan.measure(work, rounds)
     for name in format_names():
-        measure_convert.bake(work / "links", work / name, name, cores())
+        measure_convert.bake(work / "links", work / name, name)
     found["feed"] = measure_feed.measure(work / "memmap", rounds)
     found["loader"] = measure_loader.measure(work, rounds)
     found["jpeg"] = measure_jpeg.measure(work, rounds)

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from benching.cold import drop
 from fresh_process import measured
-from measure_loader import rate, take_turns
+from rounds import rate, take_turns
 
 from convert.manifest import Manifest, read_manifest
 from readers import Loader, open_dataset
@@ -29,17 +30,9 @@ BATCH = 64
 """So small that the batches of one epoch use buffers again."""
 
 
-def drop(folder: Path) -> None:
-    """Drop the cached pages of a bake, whose files are on the disk already."""
-    for path in folder.glob("shard-*"):
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 def plain_reads(folder: Path, manifest: Manifest) -> float:
     """Whole records per second, read in random order by four threads."""
-    drop(folder)
+    drop(folder.glob("shard-*"))
     files = [os.open(folder / shard.name, os.O_RDONLY) for shard in manifest.shards]
     places = [
         (file, (shard.first or 0) + row * (shard.stride or 0))
@@ -69,7 +62,7 @@ def no_asking() -> Iterator[None]:
 
 def cold_rate(folder: Path, order: Any) -> float:
     """Pictures per second of a Loader whose rows are not mapped yet: pages that are cannot be dropped."""
-    drop(folder)
+    drop(folder.glob("shard-*"))
     return rate(Loader(open_dataset(folder), BATCH, order=order, threads=2, dtype=torch.float16))
 
 

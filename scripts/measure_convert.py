@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import shutil
 import statistics
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
+from rounds import take_turns
 
 from convert.image.jpeg import decode_strict
 from convert.image.pillow import pillow_versions
@@ -24,6 +27,7 @@ from convert.tasks import Crew
 SIZE = 256
 CHUNK = 50
 PICTURES = 2000
+ROWS = {"size": (SIZE, SIZE), "dtype": "float16"}
 
 
 def link_pictures(source: Path, folder: Path) -> list[Path]:
@@ -61,14 +65,14 @@ def _second_looks(source: Path) -> float:
     return sum(decode_strict((source / key).read_bytes()) is None for key in keys) / len(keys)
 
 
-def bake(source: Path, out: Path, format: str, workers: int) -> Result:
-    """Bake as the limits are stated: float16 rows of 256 x 256."""
-    plan, _ = resolve(Request(source=source, out=out, format=format, recipe={"size": (SIZE, SIZE), "dtype": "float16"}))
-    return carry_out(plan, out, Crew(workers, quiet=True))
+def bake(source: Path, out: Path, format: str, recipe: dict[str, Any] = ROWS) -> Result:
+    """Bake on all cores; as the limits are stated, unless told otherwise."""
+    plan, _ = resolve(Request(source=source, out=out, format=format, recipe=recipe))
+    return carry_out(plan, out, Crew(cores(), quiet=True))
 
 
-def _bake_rate(source: Path, out: Path, format: str, workers: int) -> float:
-    result = bake(source, out, format, workers)
+def _bake_rate(source: Path, out: Path, format: str) -> float:
+    result = bake(source, out, format)
     shutil.rmtree(out)
     return result.manifest.count / result.seconds
 
@@ -80,11 +84,8 @@ def measure(pictures: Path, memory: Path, rounds: int) -> dict[str, object]:
     """
     workers = cores()
     links = link_pictures(pictures, memory / "links")
-    rates: dict[str, list[float]] = {"decode": [], **{name: [] for name in format_names()}}
-    for _ in range(rounds):
-        rates["decode"].append(_decode_rate(links, workers))
-        for name in format_names():
-            rates[name].append(_bake_rate(memory / "links", memory / name, name, workers))
+    bakes = {name: functools.partial(_bake_rate, memory / "links", memory / name, name) for name in format_names()}
+    rates = take_turns({"decode": functools.partial(_decode_rate, links, workers), **bakes}, rounds)
     median = {name: statistics.median(values) for name, values in rates.items()}
     began = time.perf_counter()
     for link in links[:200]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from rounds import rate, take_turns
 from torch.utils.data import DataLoader, Dataset
 
 from convert.manifest import read_manifest
@@ -38,13 +39,6 @@ class Naive(Dataset[Any]):
         return (image.flip(2) if torch.rand(()) < 0.5 else image).float(), int(self.targets[index])
 
 
-def _rate(loader: DataLoader[Any]) -> float:
-    began, done = time.perf_counter(), 0
-    for images, _ in loader:
-        done += len(images)
-    return done / (time.perf_counter() - began)
-
-
 def measure(baked: Path, rounds: int) -> dict[str, object]:
     """Pictures per second of both, two workers each, random crop and flip, float32 out. They take turns, epoch by epoch; medians."""
     manifest = read_manifest(baked)
@@ -60,11 +54,8 @@ def measure(baked: Path, rounds: int) -> dict[str, object]:
         "drop_last": True,
     }
     loaders = {"naive": DataLoader(naive, **settings), "dataloader": DataLoader(dataset, **settings)}
-    rates: dict[str, list[float]] = {name: [] for name in loaders}
-    for epoch in range(rounds + 1):
-        for name, loader in loaders.items():
-            rate = _rate(loader)
-            if epoch:  # the first starts the workers
-                rates[name].append(rate)
+    for loader in loaders.values():
+        rate(loader)  # starts the workers
+    rates = take_turns({name: functools.partial(rate, loader) for name, loader in loaders.items()}, rounds)
     median = {name: statistics.median(values) for name, values in rates.items()}
     return {"dataloader_vs_naive": median["dataloader"] / median["naive"], "pictures_per_s": median}

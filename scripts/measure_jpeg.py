@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
 import shutil
 import statistics
 import sys
@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 import simplejpeg
 from fresh_process import measured
-from measure_loader import THREADS, rate, take_turns
+from measure_convert import bake
+from measure_loader import THREADS
 from PIL import Image
+from rounds import rate, ratio, take_turns
 from torch.utils.data import DataLoader, RandomSampler
 from torchvision import datasets, transforms
 
-from convert.request import Request
-from convert.resolve import resolve
-from convert.run import carry_out
-from convert.tasks import Crew
 from readers import BakedDataset, CenterCrop, Loader, RandomHorizontalFlip, RandomResizedCrop, open_dataset
 
 CROP, BATCH = 224, 256
@@ -134,19 +132,15 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
         "decode 256": Alone(decoding(stored(squares), 256 * 256 * 3), order),
         "decode + resize 384": Alone(decoding_and_resizing(stored(shorts), largest, boxes), order),
     }
-    turns |= {name: lambda one=one: rate(one) for name, one in feeds.items()}  # type: ignore[misc]
+    turns |= {name: functools.partial(rate, one) for name, one in feeds.items()}
     found = take_turns(turns, rounds)
-
-    def ratio(name: str, other: str) -> float:
-        return statistics.median(one / two for one, two in zip(found[name], found[other], strict=True))
-
     return {
-        "jpeg_vs_decode": ratio("jpeg, center crop", "decode 256"),
-        "jpeg_vs_decode_float32": ratio("jpeg, center crop, float32", "decode 256"),
-        "jpeg_resized_vs_decode_resize": ratio("jpeg, random resized crop", "decode + resize 384"),
-        "jpeg_resized_vs_decode_resize_float32": ratio("jpeg, random resized crop, float32", "decode + resize 384"),
-        "transform_vs_imagefolder_uint8": ratio("transform=, uint8 rows", "ImageFolder"),
-        "transform_vs_imagefolder_jpeg": ratio("transform=, jpeg rows", "ImageFolder"),
+        "jpeg_vs_decode": ratio(found, "jpeg, center crop", "decode 256"),
+        "jpeg_vs_decode_float32": ratio(found, "jpeg, center crop, float32", "decode 256"),
+        "jpeg_resized_vs_decode_resize": ratio(found, "jpeg, random resized crop", "decode + resize 384"),
+        "jpeg_resized_vs_decode_resize_float32": ratio(found, "jpeg, random resized crop, float32", "decode + resize 384"),
+        "transform_vs_imagefolder_uint8": ratio(found, "transform=, uint8 rows", "ImageFolder"),
+        "transform_vs_imagefolder_jpeg": ratio(found, "transform=, jpeg rows", "ImageFolder"),
         "pictures_per_s": {name: statistics.median(values) for name, values in found.items()},
     }
 
@@ -154,8 +148,7 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
 def measure(work: Path, rounds: int) -> dict[str, Any]:
     """Bakes what is needed of `work/links`, and measures in a fresh process."""
     for name, recipe in BAKES.items():
-        plan, _ = resolve(Request(source=work / "links", out=work / name, format="memmap", recipe=recipe))
-        carry_out(plan, work / name, Crew(os.cpu_count() or 1, quiet=True))
+        bake(work / "links", work / name, "memmap", recipe)
     found = measured("measure_jpeg.py", work, rounds)
     for name in BAKES:
         shutil.rmtree(work / name)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from fresh_process import measured
 from measure_feed import BATCH, CROP, Naive
+from rounds import rate, ratio, take_turns
 from torch.utils.data import DataLoader, RandomSampler
 
 from convert.manifest import read_manifest
@@ -27,23 +28,6 @@ PICTURES = 8000
 COPIED = 1 << 28
 STEPS: dict[str, list[Any]] = {"crop": [RandomCrop(CROP)], "crop + flip": [RandomCrop(CROP), RandomHorizontalFlip()]}
 DTYPES = {"float16": torch.float16, "float32": torch.float32}
-
-
-def rate(batches: Iterable[Any]) -> float:
-    """Pictures per second."""
-    began, done = time.perf_counter(), 0
-    for images, _ in batches:
-        done += len(images)
-    return done / (time.perf_counter() - began)
-
-
-def take_turns(measures: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """What each measures, round by round, so that a disturbance hits them all."""
-    found: dict[str, list[float]] = {name: [] for name in measures}
-    for _ in range(rounds):
-        for name, one in measures.items():
-            found[name].append(one())
-    return found
 
 
 def loader(folder: Path, steps: str, dtype: str = "float16") -> Loader:
@@ -101,19 +85,15 @@ def in_this_process(work: Path, rounds: int) -> dict[str, Any]:
     rate(naive)  # workers are forked first: afterwards, the first write to each page of a Loader's memory would copy it
     for one in loaders.values():
         rate(one)  # pages are mapped
-    turns: dict[str, Callable[[], float]] = {name: lambda batches=batches: rate(batches) for name, batches in loaders.items()}  # type: ignore[misc]
+    turns = {name: functools.partial(rate, batches) for name, batches in loaders.items()}
     found = take_turns({"memcpy": Memcpy(), **turns, "naive": lambda: rate(naive)}, rounds)
     nbytes = CROP * CROP * 3 * 2
-
-    def ratio(name: str, other: str, factor: float = 1.0) -> float:
-        return statistics.median(one * factor / two for one, two in zip(found[name], found[other], strict=True))
-
     return {
-        "gather_vs_memcpy_crop": ratio("crop, float16", "memcpy", nbytes),
-        "gather_vs_memcpy_crop_flip": ratio("crop + flip, float16", "memcpy", nbytes),
-        "gather_vs_memcpy_crop_flip_float32": ratio("crop + flip, float32", "memcpy", 2 * nbytes),
-        "loader_vs_naive": ratio("crop + flip, float32", "naive"),
-        **{f"{name}_vs_memmap": ratio(name, "crop + flip, float16") for name in formats if name != "memmap"},
+        "gather_vs_memcpy_crop": ratio(found, "crop, float16", "memcpy", nbytes),
+        "gather_vs_memcpy_crop_flip": ratio(found, "crop + flip, float16", "memcpy", nbytes),
+        "gather_vs_memcpy_crop_flip_float32": ratio(found, "crop + flip, float32", "memcpy", 2 * nbytes),
+        "loader_vs_naive": ratio(found, "crop + flip, float32", "naive"),
+        **{f"{name}_vs_memmap": ratio(found, name, "crop + flip, float16") for name in formats if name != "memmap"},
         "first_batch_ms": first_batch,
         "loader_rss_mb": memory[-1] - memory[1],
         "pictures_per_s": {f"epoch {number} of a process": value for number, value in enumerate(epochs, 1)}

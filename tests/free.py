@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from made import MEAN, STD, made
+from made import made, stored
 
 from convert.manifest import MANIFEST, Jpeg, SideFile, read_manifest
 
@@ -18,7 +18,7 @@ from convert.manifest import MANIFEST, Jpeg, SideFile, read_manifest
 def made_free(folder: Path, pictures: Sequence[npt.NDArray[Any]], dtype: str = "uint8") -> Path:
     """A bake of raw rows of any size, from levels (H, W, C)."""
     channels = pictures[0].shape[2]
-    rows = [_stored(levels, dtype).tobytes() for levels in pictures]
+    rows = [stored(levels, dtype).tobytes() for levels in pictures]
     return _written(folder, rows, np.dtype(dtype), pictures=pictures, shape=None, channels=channels)
 
 
@@ -29,13 +29,6 @@ def made_jpegs(
     pictures = [np.empty((*size, channels), np.uint8) for size in sizes]
     shape = pictures[0].shape if one_shape else None
     return _written(folder, rows, np.dtype(np.uint8), pictures=pictures, shape=shape, channels=channels, jpeg=Jpeg())
-
-
-def _stored(levels: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
-    if not dtype.startswith("float"):
-        return levels.astype(dtype)
-    channels = levels.shape[2]
-    return np.asarray(((levels / 255 - np.array(MEAN[:channels])) / np.array(STD[:channels])).astype(dtype))
 
 
 def _written(

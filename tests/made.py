@@ -22,16 +22,16 @@ def made(folder: Path, levels: npt.NDArray[Any], dtype: str, statistics: Statist
     """A bake of levels (N, H, W, C), in their order, all of one class; `shift`: its rows begin so many bytes later."""
     count, height, width, channels = levels.shape
     mean, std = (numbers[:channels] for numbers in statistics)
+    rows = stored(levels, dtype, statistics)
     (folder / "source" / "one").mkdir(parents=True)
     for number in range(count):
         Image.new("RGB", (8, 8)).save(folder / "source" / "one" / f"{number:04d}.png")
     manifest = bake(folder / "source", folder / "baked", size=(8, 8), shards=1)
-    rows = levels if not dtype.startswith("float") else ((levels / 255 - np.array(mean)) / np.array(std)).astype(dtype)
     buffer = io.BytesIO()
     buffer.write(b"!" * shift)
-    np.save(buffer, rows.astype(dtype))
-    first = buffer.tell() - rows.astype(dtype).nbytes
-    shard = dataclasses.replace(manifest.shards[0], bytes=buffer.tell(), first=first, stride=rows.astype(dtype)[0].nbytes)
+    np.save(buffer, rows)
+    first = buffer.tell() - rows.nbytes
+    shard = dataclasses.replace(manifest.shards[0], bytes=buffer.tell(), first=first, stride=rows[0].nbytes)
     (folder / "baked" / shard.name).write_bytes(buffer.getvalue())
     changed = dataclasses.replace(
         manifest,
@@ -45,6 +45,12 @@ def made(folder: Path, levels: npt.NDArray[Any], dtype: str, statistics: Statist
     )
     (folder / "baked" / MANIFEST).write_text(changed.to_json())
     return folder / "baked"
+
+
+def stored(levels: npt.NDArray[Any], dtype: str, statistics: Statistics = (MEAN, STD)) -> npt.NDArray[Any]:
+    """Levels (..., C) as rows hold them."""
+    mean, std = (np.array(numbers[: levels.shape[-1]]) for numbers in statistics)
+    return np.asarray(((levels / 255 - mean) / std if dtype.startswith("float") else levels).astype(dtype))
 
 
 def noise(seed: int, *shape: int, dtype: str = "uint8") -> npt.NDArray[Any]:

@@ -68,6 +68,12 @@ def png_chunk(name: bytes, payload: bytes) -> bytes:
     return struct.pack(">I", len(payload)) + name + payload + struct.pack(">I", zlib.crc32(name + payload))
 
 
+def raw_png(rows: bytes, size: tuple[int, int], depth: int, colour: int) -> bytes:
+    """A PNG of `size` (width, height), by its header, whatever rows there are."""
+    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", *size, depth, colour, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + png_chunk(b"IDAT", zlib.compress(rows)) + png_chunk(b"IEND", b"")
+
+
 def with_chunk(data: bytes, name: bytes, payload: bytes) -> bytes:
     """A PNG with one more chunk, after its header."""
     header = 8 + 12 + 13

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 import stock_rows
 from conftest import bake
+from pictures import jpeg
 from PIL import Image, ImageOps
 
 from convert.manifest import Manifest
@@ -67,13 +68,6 @@ def _stock_rows(out: Path, manifest: Manifest) -> stock_rows.Rows:
     return rows
 
 
-def _coded(picture: Image.Image, quality: int, subsampling: str) -> bytes:
-    """Pillow's own JPEG."""
-    buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=quality, subsampling=f"4:{subsampling[1]}:{subsampling[2]}")
-    return buffer.getvalue()
-
-
 def _off(levels: npt.NDArray[Any], picture: Image.Image) -> float:
     return float(np.abs(levels.astype(int).squeeze() - np.asarray(picture)).mean())
 
@@ -101,7 +95,7 @@ def test_jpeg_rows(photos: Path, format: str, asked: dict[str, Any], tmp_path: P
         assert (manifest.dtype, manifest.normalized, manifest.encoding) == ("uint8", False, "jpeg")
         lengths, stored = np.load(out / "lengths.npy"), Stored(out, manifest)
         for i, (row, picture) in enumerate(zip(_stock_rows(out, manifest), _pictures(photos, out, resize), strict=True)):
-            coded = _coded(picture, asked.get("quality", 90), asked.get("subsampling", "420"))
+            coded = jpeg(picture, asked.get("quality", 90), subsampling=":".join(asked.get("subsampling", "420")))
             assert lengths[i] == len(coded)
             assert np.array_equal(row, np.asarray(Image.open(io.BytesIO(coded))))
             assert np.array_equal(row, stored.row(i))

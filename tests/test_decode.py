@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pictures import encoded, jpeg, photo, png_chunk
+from pictures import encoded, jpeg, photo, raw_png
 from PIL import Image
 
 from convert.contracts import RejectError
@@ -47,8 +45,7 @@ def rejected(data: bytes) -> str:
 
 def claim(width: int, height: int) -> bytes:
     """A PNG that claims a size, with hardly any pixels."""
-    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    return PNG[:8] + header + png_chunk(b"IDAT", zlib.compress(bytes(1000))) + png_chunk(b"IEND", b"")
+    return raw_png(bytes(1000), (width, height), 8, 2)
 
 
 @pytest.mark.parametrize("name", JPEGS)

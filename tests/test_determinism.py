@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
 from conftest import bake
+from launch import digests
 
 from convert.registry import load_format
-
-
-def _digest(folder: Path) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
 @pytest.mark.parametrize("with_keys", [False, True])
 def test_output_does_not_depend_on_who_made_it(photos: Path, format: str, tmp_path: Path, with_keys: bool) -> None:
     options = {option.name.replace("-", "_"): True for option in load_format(format).options} if with_keys else {}
     runs = {"serial": (1, "serial"), "again": (1, "serial"), "one": (1, "local"), "two": (2, "local"), "four": (4, "local")}
-    digests = {}
+    made = {}
     for name, (workers, executor) in runs.items():
         out = tmp_path / name / "out"
         bake(photos, out, format, workers=workers, executor=executor, size=(40, 40), shards=5, preview=True, options=options)
-        digests[name] = _digest(out)
-    assert len(digests["serial"]) > 8
-    assert all(digest == digests["serial"] for digest in digests.values())
+        made[name] = digests(out)
+    assert len(made["serial"]) > 8
+    assert all(one == made["serial"] for one in made.values())
 
 
 def test_the_seed_changes_the_order_and_nothing_else(photos: Path, tmp_path: Path) -> None:

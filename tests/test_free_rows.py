@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import MEAN, STD, noise
 from PIL import Image
+from staged import stage
 from stepwise import one_after_the_other, resized_alike
 from test_augment_resize import LIMIT, distance, record
 from torch.utils.data import DataLoader
@@ -26,7 +27,6 @@ from torchvision.transforms import functional as vision
 from convert.errors import PrebakeError
 from readers import CenterCrop, Loader, RandomCrop, RandomErasing, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset
 from readers.augment import bind
-from readers.device import Staging
 from readers.render import render, render_size
 from readers.rows import Rows
 from readers.values import baked_values
@@ -175,7 +175,7 @@ def test_a_loader_makes_the_same_whatever_the_threads_and_batches(folder: Path, 
     rest = Loader(dataset, 2, **options)
     rest.load_state_dict(state)
     assert same(samples(rest), right[3:])
-    monkeypatch.setattr("readers.loader.staging_for", lambda _device, fill, **how: Staging(torch.device("cpu"), fill, **how))
+    stage(monkeypatch)
     for (image, _), (other, _) in zip(samples(Loader(dataset, 3, **options)), right, strict=True):
         torch.testing.assert_close(image, other, atol=2e-6, rtol=1e-6)
 

@@ -16,6 +16,7 @@ from epochs import same, samples
 from free import made_jpegs
 from pictures import jpeg, photo
 from PIL import Image
+from staged import stage
 from stepwise import resized_alike
 from test_augment_resize import record
 from torch.utils.data import DataLoader
@@ -24,12 +25,10 @@ from torchvision.transforms import functional as vision
 
 from convert.errors import PrebakeError
 from readers import CenterCrop, Loader, RandomCrop, RandomErasing, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset
-from readers.device import Staging
 from readers.jpeg import Decoder, scale_for
 from readers.layout import DENSEST
 
 SIZES = [(48, 61), (50, 48), (48, 48), (90, 48), (53, 77), (48, 64), (66, 51), (49, 48)]
-CPU = torch.device("cpu")
 Array = npt.NDArray[Any]
 HOW: dict[str, dict[str, Any]] = {
     "420": {"subsampling": 2},
@@ -141,7 +140,7 @@ def test_a_loader_makes_the_same_whatever_the_threads_and_batches(tmp_path: Path
     rest.load_state_dict(loader.state_dict())
     epoch.close()
     assert same(samples(rest), right[3:])
-    monkeypatch.setattr("readers.loader.staging_for", lambda _device, fill, **how: Staging(CPU, fill, **how))
+    stage(monkeypatch)
     for (image, _), (other, _) in zip(samples(Loader(dataset, 3, **options)), right, strict=True):
         torch.testing.assert_close(image, other, atol=2e-6, rtol=1e-6)
 

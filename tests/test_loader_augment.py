@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import bake
+from staged import stage
 
 from readers import (
     BakedDataset,
@@ -22,9 +23,6 @@ from readers import (
     RandomVerticalFlip,
     open_dataset,
 )
-from readers.device import Staging
-
-CPU = torch.device("cpu")
 
 
 def brighter(images: torch.Tensor) -> torch.Tensor:
@@ -57,7 +55,7 @@ def images(dataset: BakedDataset, monkeypatch: pytest.MonkeyPatch, *, staged: bo
     """An epoch's images, in order."""
     with monkeypatch.context() as patch:
         if staged:
-            patch.setattr("readers.loader.staging_for", lambda _device, fill, **how: Staging(CPU, fill, **how))
+            stage(patch)
         return torch.cat([batch[0].clone() for batch in Loader(dataset, **{"batch_size": 7, "threads": 2} | options)])
 
 

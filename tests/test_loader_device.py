@@ -11,6 +11,7 @@ import torch
 from conftest import bake
 from made import made, noise
 from processes import wait_for
+from staged import stage
 
 from convert.errors import PrebakeError
 from readers import (
@@ -32,7 +33,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def staged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readers.loader.staging_for", lambda _device, fill, **how: Staging(CPU, fill, **how))
+    stage(monkeypatch)
 
 
 def batches(loader: Loader) -> list[Any]:

@@ -10,10 +10,10 @@ import pytest
 import torch
 from free import made_free, made_jpegs
 from pictures import jpeg, photo
+from staged import stage
 
 from convert.errors import PrebakeError
 from readers import CenterCrop, Loader, RandomCrop, RandomErasing, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, open_dataset
-from readers.device import Staging
 
 SIZES = [(48, 61), (50, 48), (48, 48), (90, 48), (53, 77)]
 FLIPS = [RandomHorizontalFlip(), RandomVerticalFlip()]
@@ -32,7 +32,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def staged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readers.loader.staging_for", lambda _device, fill, **how: Staging(torch.device("cpu"), fill, **how))
+    stage(monkeypatch)
 
 
 @pytest.mark.usefixtures("staged")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pictures import encoded, jpeg, photo, png, png_chunk, with_chunk, with_segment
+from pictures import encoded, jpeg, photo, png, png_chunk, raw_png, with_chunk, with_segment
 from PIL import Image, features
 
 from convert.contracts import RejectError
@@ -26,12 +26,6 @@ def rejected(data: bytes, **how: Any) -> tuple[str, str]:
     with pytest.raises(RejectError) as caught:
         decode(data, **how)
     return caught.value.reason, caught.value.detail
-
-
-def raw_png(rows: bytes, size: tuple[int, int], depth: int, colour: int) -> bytes:
-    """Of `size` (width, height), by its header, whatever rows there are."""
-    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", *size, depth, colour, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + header + png_chunk(b"IDAT", zlib.compress(rows)) + png_chunk(b"IEND", b"")
 
 
 def lines(levels: np.ndarray[Any, Any]) -> bytes:

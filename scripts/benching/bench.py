@@ -19,8 +19,6 @@ from benching.verdict import notes, verdict
 from benching.work import Nothing, Training, model_threads, precision
 from convert.errors import PrebakeError
 
-KINDS = {"loader": "loader_only", "training": "training", "cold": "cold"}
-
 
 def prepare(settings: Settings, work: Path, say: Callable[[str], None]) -> tuple[Pictures | None, list[Baked]]:
     """The pictures and bakes that are measured; bakes are made in `work`.

@@ -42,3 +42,9 @@ class Clock:
             moments = np.array([self._marks[0].elapsed_time(event) / 1e3 for event in self._marks])
         steps = np.diff(moments).reshape(-1, len(PARTS))
         return {name: steps[:, column] for column, name in enumerate(PARTS)}
+
+
+def shares(steps: dict[str, Marks]) -> dict[str, float]:
+    """The part of all the steps' time that went to each of PARTS; `steps` as `Clock.parts` gives them."""
+    total = sum(float(took.sum()) for took in steps.values())
+    return {name: float(took.sum()) / total for name, took in steps.items()}

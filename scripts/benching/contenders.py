@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,14 +142,15 @@ def field(pictures: Pictures | None, bakes: list[Baked], settings: Settings) -> 
         if settings.plain:
             single = of_bake(bake, settings, {"num_workers": 0}, "DataLoader")
             found.append(dataclasses.replace(single, name=f"{single.name} w=0"))
-    return _told_apart(found)
+    for one, name in zip(found, told_apart([one.name for one in found]), strict=True):
+        one.name = name
+    return found
 
 
-def _told_apart(found: list[Contender]) -> list[Contender]:
+def told_apart(names: Sequence[str]) -> list[str]:
     """With a number behind the names of bakes that are of one kind, in the order in which they were given."""
-    seen: Counter[str] = Counter()
-    for one in found:
-        seen[one.name] += 1
-        if seen[one.name] > 1:
-            one.name += f" #{seen[one.name]}"
+    seen, found = Counter[str](), []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
     return found

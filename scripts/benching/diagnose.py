@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benching.clocks import PARTS
+from benching.clocks import shares
 from benching.epochs import run
 from benching.load import Load
 from benching.meters import Meter
@@ -86,8 +86,8 @@ def diagnose(target: str, settings: Settings, say: Callable[[str], None]) -> dic
         if not done.pictures:
             raise UsageError(f"--diagnose {printable(target)}: nothing is left after {WARM} batches to warm up: give a longer loader")
         machine = load.until(Load.now(), time.perf_counter() - before)
-    total = sum(float(done.steps[name].sum()) for name in PARTS)
-    steps = {name: {"median": 1e3 * float(np.median(took)), "share": float(took.sum()) / total} for name, took in done.steps.items()}
+    parts = shares(done.steps)
+    steps = {name: {"median": 1e3 * float(np.median(took)), "share": parts[name]} for name, took in done.steps.items()}
     told = {"loader": target, "pictures_per_s": done.pictures / done.seconds, "steps_ms": steps, "load": machine}
     told |= {"schema": 1, "workers": getattr(loader, "num_workers", None), "model": settings.model, "device": settings.device}
     return told | {"suspects": suspects(told, gpu=settings.device.startswith("cuda"))}

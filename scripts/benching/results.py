@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benching.clocks import PARTS
+from benching.clocks import PARTS, shares
 from benching.cold import STAYED
 from benching.epochs import Timed
 from benching.feeds import Contender
@@ -24,14 +24,13 @@ def figures(rounds: Sequence[Timed], full: int) -> dict[str, Any]:
     """Of one row, all rounds; epochs are those of `full` pictures."""
     epochs = [full * one.seconds / one.pictures for one in rounds]
     steps = {name: np.concatenate([one.steps[name] for one in rounds]) for name in PARTS}
-    total = sum(float(steps[name].sum()) for name in PARTS)
     wait = steps["waiting"] * 1e3
     return {
         "epoch_s": statistics.median(epochs),
         "epoch_s_spread": [min(epochs), max(epochs)],
         "pictures_per_s": full / statistics.median(epochs),
         "rounds": [{"seconds": one.seconds, "pictures": one.pictures} for one in rounds],
-        "shares": {name: float(steps[name].sum()) / total for name in PARTS},
+        "shares": shares(steps),
         "wait_ms": {"median": float(np.median(wait)), "p95": float(np.percentile(wait, 95)), "max": float(wait.max())},
         "first_batch_s": _median(rounds, lambda one: one.first_batch),
         "cpu_s_per_1000": _median(rounds, lambda one: 1000 * one.cpu / one.pictures),

@@ -8,7 +8,6 @@ import gc
 import statistics
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import torch
 
 from benching.baking import Baked
-from benching.contenders import of_bake, of_folder
+from benching.contenders import of_bake, of_folder, told_apart
 from benching.epochs import Work
 from benching.feeds import Contender
 from benching.grid import Grid, options_of
@@ -146,11 +145,8 @@ def sweep_all(
     makers: list[tuple[str, int, Make]] = []
     if pictures is not None and FOLDER in settings.formats:
         makers.append((FOLDER, pictures.total, functools.partial(of_folder, pictures, role="swept")))
-    kinds = Counter[str]()
-    for bake in bakes:
-        full, kind = pictures.total if pictures else bake.count, f"{bake.format} {bake.kind}"
-        kinds[kind] += 1
-        name = kind if kinds[kind] == 1 else f"{kind} #{kinds[kind]}"
+    for bake, name in zip(bakes, told_apart([f"{bake.format} {bake.kind}" for bake in bakes]), strict=True):
+        full = pictures.total if pictures else bake.count
         makers.append((name, full, functools.partial(of_bake, bake, loader="DataLoader")))
     start = {"num_workers": settings.workers, "prefetch_factor": 2, "batch_size": settings.batch}
     start["pin_memory"] = int(settings.device.startswith("cuda"))
