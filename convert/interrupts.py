@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from typing import NoReturn
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C; `kill`, `timeout`, a container or a queue that stops; a terminal that goes away."""
+LATER = 0.02
+"""Seconds until an error that was dropped is raised again: callbacks are short."""
 
 
 class EndedError(KeyboardInterrupt):
@@ -21,26 +24,32 @@ class EndedError(KeyboardInterrupt):
         self.number = number
 
 
-_ended: list[int] = []
-
-
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     """Cleaning up takes a moment: an impatient second Ctrl-C must not stop it halfway."""
     del frame
-    _ended.append(number)
     for ending in ENDING:
-        signal.signal(ending, signal.SIG_IGN)
+        signal.signal(ending, _enough)
     raise EndedError(number)
 
 
-def heed() -> None:
-    """Raise EndedError again if it was raised where Python drops it: in a destructor or a weak reference's callback."""
-    if _ended:
-        raise EndedError(_ended[0])
+def _enough(number: int, frame: FrameType | None) -> None:
+    """Not SIG_IGN: of a signal that is on its way when that is set, Python complains."""
+
+
+def _not_raised(what: sys.UnraisableHookArgs) -> None:
+    """Python drops what is raised in a destructor, in a weak reference's callback and around a fork: raise it a moment later, elsewhere."""
+    error = what.exc_value
+    if not isinstance(error, EndedError):
+        sys.__unraisablehook__(what)
+        return
+    number = error.number
+    signal.signal(signal.SIGALRM, lambda _, frame: _end(number, frame))
+    signal.setitimer(signal.ITIMER_REAL, LATER)
 
 
 def end_once() -> None:
     """Raise EndedError at the first of these signals, and no more. What is ignored already (`nohup`) stays so."""
+    sys.unraisablehook = _not_raised
     for ending in ENDING:
         if signal.getsignal(ending) is not signal.SIG_IGN:
             signal.signal(ending, _end)

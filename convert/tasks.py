@@ -13,7 +13,6 @@ from typing import Any
 from convert import progress
 from convert.contracts import Outcome
 from convert.errors import NotStartedError, PrebakeError, WorkerDiedError, printable
-from convert.interrupts import heed
 from convert.plan import Plan
 from convert.registry import load_executor
 
@@ -119,7 +118,6 @@ def run_shards(
         again = []
         with closing(load_executor(crew.executor)(function, todo, crew.workers)) as outcomes:
             for outcome in outcomes:
-                heed()
                 tick()
                 if outcome is None:
                     continue

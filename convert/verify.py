@@ -12,7 +12,6 @@ from convert import progress
 from convert.contracts import Outcome
 from convert.errors import NotStartedError, WorkerDiedError, counted, human, printable
 from convert.inspection import inspect
-from convert.interrupts import heed
 from convert.manifest import MANIFEST, Manifest, Shard, SideFile, read_manifest
 from convert.output import JUNK
 from convert.plan import WORK
@@ -76,7 +75,6 @@ def _all(function: Callable[[int], str], count: int, crew: Crew, tick: Callable[
     def run(numbers: list[int], workers: int) -> None:
         with closing(load_executor(crew.executor)(function, numbers, workers)) as outcomes:
             for outcome in outcomes:
-                heed()
                 tick()
                 if outcome is not None:
                     take(outcome)

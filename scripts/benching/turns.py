@@ -20,7 +20,6 @@ from benching.meters import Meter
 from benching.settings import FOLDER, Settings
 from benching.shortage import ShortageError, no_room
 from benching.work import Batch, Nothing, to_device
-from convert.interrupts import heed
 
 STEPS = 3
 """Of the network before anything is timed: a GPU chooses its algorithms then."""
@@ -157,4 +156,3 @@ def _close(feed: Feed, meter: Meter) -> None:
     """All of it: a mapped file keeps its pages, and an idle worker its memory."""
     feed.close()
     meter.wait_for_workers()
-    heed()  # Ctrl-C in a destructor, where a DataLoader ends its workers, is dropped by Python
