@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from convert import append, grown, report, run
+from convert.changes import check_contents, newer
 from convert.compare import compare
 from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.failing import said_as_one_line
 from convert.lock import check_free
-from convert.manifest import read_manifest
+from convert.manifest import Keys, read_manifest
 from convert.output import APPEND, held, place
 from convert.plan import WORK
 from convert.request import Request
@@ -56,6 +57,10 @@ def _laid_out(request: Request, trust: Trust, given: dict[str, Any]) -> str | No
     old = read_manifest(out)
     plan, source = resolve(append.request_like(request, old))
     whole = plan.source
+    if trust.check_source:
+        check_contents(out, source, request.crew, "--append leaves it as it is; bake anew")
+    elif hint := newer(out, source, Keys.load(out)):
+        click.echo(hint, err=True)
     plan = append.with_classes(plan, old, out, listed=request.classes is not None)
     append.check_options(plan, old, out, allow_version_change=trust.allow_version_change)
     plan = append.only_new(plan, old, out, request)

@@ -100,9 +100,9 @@ def stats_command(ctx: click.Context, /, source: Path, as_json: bool, **given: A
 @options.add(options.WORKERS)
 def verify_command(**given: Any) -> None:
     """Compare every file of BAKED with its size and checksum in the manifest, and list those that are bad. The exit code is 1 then."""
-    from convert import commands  # `--help` must start at once
+    from convert import upkeep  # `--help` must start at once
 
-    sys.exit(commands.verify(given))
+    sys.exit(upkeep.verify(given))
 
 
 @cli.command("repair", short_help="Make a bake's bad shards again.")
@@ -112,9 +112,9 @@ def verify_command(**given: Any) -> None:
 @options.add(options.WORKERS)
 def repair_command(**given: Any) -> None:
     """Verify BAKED, and make the shards that are bad again, from the pictures below SRC. All others stay untouched."""
-    from convert import commands  # `--help` must start at once
+    from convert import upkeep  # `--help` must start at once
 
-    sys.exit(commands.repair(given))
+    sys.exit(upkeep.repair(given))
 
 
 @cli.command("doctor")

@@ -8,12 +8,11 @@ from typing import Any
 import click
 
 from convert import already, machine, output, report, room, run, stats
-from convert import repair as repairing
-from convert import verify as verifying
 from convert.appending import append_new
 from convert.begun import check_begun
+from convert.changes import check_contents, newer
 from convert.compare import compare
-from convert.errors import UsageError, counted, printable
+from convert.errors import UsageError, printable
 from convert.label_options import NAMES
 from convert.lock import check_free
 from convert.plan import WORK, Plan
@@ -54,13 +53,17 @@ def _trust(given: dict[str, Any]) -> Trust:
     return Trust(given["deep"], given["check_source"], given["allow_version_change"])
 
 
-def _already_there(plan: Plan, given: dict[str, Any]) -> bool:
-    """Whether the very same bake is there, finished; says so."""
-    versions = given["allow_version_change"]
-    there = already.finished(given["out"], plan, given["overwrite"], allow_version_change=versions) is not None
-    if there:
-        click.echo(f"{printable(given['out'])} holds this very bake already: nothing to do")
-    return there
+def _already_there(plan: Plan, source: Source, given: dict[str, Any]) -> bool:
+    """Whether the very same bake is there, finished; says so, and whether its pictures are what they were."""
+    out, versions = given["out"], given["allow_version_change"]
+    if already.finished(out, plan, given["overwrite"], allow_version_change=versions) is None:
+        return False
+    if given["check_source"]:
+        check_contents(out, source, _crew(given), "bake anew, with --overwrite")
+    elif hint := newer(out, source):
+        click.echo(hint, err=True)
+    click.echo(f"{printable(out)} holds this very bake already: nothing to do")
+    return True
 
 
 def _resolved(request: Request, given: dict[str, Any]) -> tuple[Plan, Source]:
@@ -97,7 +100,7 @@ def bake(name: str, given: dict[str, Any]) -> None:
         return
     plan, source = _resolved(request, given)
     out: Path = given["out"]
-    if _already_there(plan, given):
+    if _already_there(plan, source, given):
         return
     trust = _trust(given) if _is_begun(plan, given) else None
     compared = compare(plan, GLANCE)
@@ -118,7 +121,7 @@ def plan(given: dict[str, Any]) -> None:
     click.echo(report.plan_block(there, source, out, compared))
     if out is None:
         _check_room(there, out, compared.choices[0].row)
-    elif not _already_there(there, given):
+    elif not _already_there(there, source, given):
         if _is_begun(there, given):
             click.echo(f"{printable(out)} holds this bake, unfinished: it would go on")
         _check_room(there, out, compared.choices[0].row)
@@ -129,25 +132,3 @@ def figures(source: Path, given: dict[str, Any], flags: list[str]) -> stats.Figu
     if stats.is_bake(source):
         return stats.of_bake(source, _crew(given), flags)
     return stats.of_source(_request("memmap", given | {"source": source, "out": None, "mean_std": None, "dedupe": "off"}))
-
-
-def verify(given: dict[str, Any]) -> int:
-    """Compare a bake with its manifest, and return the exit code."""
-    verdict = verifying.verify(given["baked"], Crew(given["workers"] or machine.cores()), deep=given["deep"])
-    click.echo(verifying.told(verdict))
-    return 1 if verdict.wrong else 0
-
-
-def repair(given: dict[str, Any]) -> int:
-    """Make bad shards again, and return the exit code."""
-    folder = given["baked"]
-    check_free(folder / WORK, folder)
-    crew = Crew(given["workers"] or machine.cores())
-    done = repairing.repair(folder, given["source"], crew, allow_version_change=given["allow_version_change"])
-    for shard in done.shards:
-        click.echo(f"made again {shard.name}, {counted(shard.count, 'row')}")
-    made = {shard.name for shard in done.shards}
-    done.before.tried = True
-    done.before.wrong = {name: what for name, what in done.before.wrong.items() if name not in made}
-    click.echo(verifying.told(done.before))
-    return 1 if done.before.wrong else 0

@@ -24,9 +24,13 @@ class EndedError(KeyboardInterrupt):
         self.number = number
 
 
+_came: list[int] = []
+
+
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     """Cleaning up takes a moment: an impatient second Ctrl-C must not stop it halfway."""
     del frame
+    _came.append(number)
     for ending in ENDING:
         signal.signal(ending, _enough)
     raise EndedError(number)
@@ -39,12 +43,12 @@ def _enough(number: int, frame: FrameType | None) -> None:
 def _not_raised(what: sys.UnraisableHookArgs) -> None:
     """Python drops what is raised in a destructor, in a weak reference's callback and around a fork: raise it a moment later, elsewhere."""
     error = what.exc_value
-    if not isinstance(error, EndedError):
+    if isinstance(error, EndedError):
+        number = error.number
+        signal.signal(signal.SIGALRM, lambda _, frame: _end(number, frame))
+        signal.setitimer(signal.ITIMER_REAL, LATER)
+    elif not _came:  # then it is what half-built objects have to complain of, such as a DataLoader that was still starting its workers
         sys.__unraisablehook__(what)
-        return
-    number = error.number
-    signal.signal(signal.SIGALRM, lambda _, frame: _end(number, frame))
-    signal.setitimer(signal.ITIMER_REAL, LATER)
 
 
 def end_once() -> None:

@@ -1,4 +1,7 @@
-"""Makes a finished bake's bad shards again, from the pictures; what comes out must be what was there, to the last bit."""
+"""Makes a finished bake's bad shards again, from the pictures; what comes out must be what was there, to the last bit.
+
+The contact sheet is drawn again from the shards.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from convert import journal, progress
 from convert.again import Again, plan_again
 from convert.difference import both_versions, other_versions
@@ -17,16 +22,18 @@ from convert.errors import PrebakeError, printable
 from convert.failing import said_as_one_line
 from convert.finish import commit
 from convert.hashes import HASHES
-from convert.manifest import MANIFEST, Shard, read_manifest
+from convert.manifest import MANIFEST, Manifest, Shard, read_manifest
 from convert.output import place
 from convert.pack import pack
 from convert.packed import Packed
 from convert.plan import WORK, Plan
+from convert.preview import PREVIEW, draw_preview
 from convert.replace import sync
+from convert.sidefiles import describe
 from convert.tasks import Crew, bar, run_shards
 from convert.verify import Verdict, verify
 
-NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy")
+NEEDED = ("keys.bin", "keys.npy", "targets.npy", "offsets.npy", "lengths.npy", "sizes.npy")
 """Tables by which pictures and rows are found."""
 
 
@@ -37,6 +44,8 @@ class Repaired:
     before: Verdict
     """What was wrong; of a shard that could not be made again, also why."""
     shards: list[Shard]
+    drawn: bool = False
+    """Whether the contact sheet was drawn again."""
 
 
 def repair(folder: Path, source: Path, crew: Crew, *, allow_version_change: bool = False) -> Repaired:
@@ -48,7 +57,8 @@ def repair(folder: Path, source: Path, crew: Crew, *, allow_version_change: bool
     before = verify(folder, crew)
     bad = before.bad_shards
     _check_rest(before)
-    if not bad:
+    torn = PREVIEW in before.wrong
+    if not bad and not torn:
         return Repaired(before, [])
     manifest = before.manifest
     plan = plan_again(folder, manifest, source)
@@ -57,23 +67,42 @@ def repair(folder: Path, source: Path, crew: Crew, *, allow_version_change: bool
     with place(folder) as work, said_as_one_line(folder), _bench(work) as bench:
         if read_manifest(folder) != manifest:
             raise PrebakeError(f"{printable(folder)} was changed while it was looked at: start again")
-        packed = _make(plan, bench, bad, crew)
-        again = Again(folder, manifest, plan, hashed)
-        made: dict[int, Shard] = {}
-        for number, done in sorted(packed.items()):
-            if why := again.differs(number, done):
-                before.wrong[manifest.shards[number].name] += f"; {why}"
-                continue
-            made[number] = dataclasses.replace(done.shard, rejected=manifest.shards[number].rejected)
-            if done.shard.count:
-                (bench / done.shard.name).rename(folder / done.shard.name)
-            else:
-                (folder / manifest.shards[number].name).unlink()
-        sync(folder)
+        packed = _make(plan, bench, bad, crew) if bad else {}
+        made = _put(packed, bench, Again(folder, manifest, plan, hashed), before)
+        now = manifest
         if any(shard.checksum != manifest.shards[number].checksum for number, shard in made.items()):
             shards = tuple(made.get(number, shard) for number, shard in enumerate(manifest.shards))
-            commit(folder, dataclasses.replace(manifest, shards=shards, pillow=both_versions(manifest.pillow, plan.pillow)))
-    return Repaired(before, list(made.values()))
+            now = dataclasses.replace(manifest, shards=shards, pillow=both_versions(manifest.pillow, plan.pillow))
+        torn = torn and len(made) == len(bad)
+        if torn:
+            now = _draw(folder, now)
+        if now != manifest:
+            commit(folder, now)
+    return Repaired(before, list(made.values()), torn)
+
+
+def _put(packed: dict[int, Packed], bench: Path, again: Again, before: Verdict) -> dict[int, Shard]:
+    """Put those that came out as they were in their places; of others, say why not."""
+    made: dict[int, Shard] = {}
+    for number, done in sorted(packed.items()):
+        old = again.manifest.shards[number]
+        if why := again.differs(number, done):
+            before.wrong[old.name] += f"; {why}"
+            continue
+        made[number] = dataclasses.replace(done.shard, rejected=old.rejected)
+        if done.shard.count:
+            (bench / old.name).rename(again.folder / old.name)
+        else:
+            (again.folder / old.name).unlink()
+    sync(again.folder)
+    return made
+
+
+def _draw(folder: Path, manifest: Manifest) -> Manifest:
+    """Draw the contact sheet again. Another Pillow draws and compresses in another way."""
+    labels = np.load(folder / "targets.npy", allow_pickle=False) if manifest.target.kind == "class" else None
+    file = describe(draw_preview(folder, manifest, labels))
+    return dataclasses.replace(manifest, files=tuple(file if each.name == PREVIEW else each for each in manifest.files))
 
 
 def _check_rest(verdict: Verdict) -> None:

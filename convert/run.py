@@ -97,7 +97,7 @@ def _go_on(plan: Plan, out: Path, crew: Crew, trust: Trust) -> Kept:
     """Look at what is there, and write down what stays of it."""
     sweep(out)
     clear_tables(out)
-    kept = take_stock(out, plan, trust, crew.workers)
+    kept = take_stock(out, plan, trust, crew)
     journal.begin(out / WORK, plan.fingerprint, plan.source, kept.lines.values())  # before the plan: what stays is right by either
     if trust.check_source and plan.stamps is not None:
         plan = dataclasses.replace(plan, stamps=np.stack([plan.stamps[:, 0], np.full(len(plan.stamps), NO_TIME)], axis=1))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert import journal
+from convert.bars import counting
 from convert.contracts import RejectError
 from convert.errors import counted, printable
 from convert.hashes import NBYTES, hash_of
@@ -21,6 +22,7 @@ from convert.packed import Packed, restored
 from convert.plan import WORK, Plan
 from convert.registry import load_format
 from convert.source import NO_TIME, read_item
+from convert.tasks import Crew
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def changed_items(there: Plan, plan: Plan, trust: Trust) -> npt.NDArray[np.int64
     return np.flatnonzero(other)
 
 
-def take_stock(out: Path, plan: Plan, trust: Trust, workers: int) -> Kept:
+def take_stock(out: Path, plan: Plan, trust: Trust, crew: Crew) -> Kept:
     """Look at each finished shard: it stays if it is what it was, and its pictures are."""
     kept = Kept()
     found = journal.read(out / WORK)
@@ -65,9 +67,19 @@ def take_stock(out: Path, plan: Plan, trust: Trust, workers: int) -> Kept:
         return kept
     changed = set(changed_items(Plan.load(out / WORK), plan, trust).tolist())
     lines = sorted(found[1].items())
-    with ThreadPoolExecutor(max(1, workers)) as pool:  # reading and hashing let Python's lock go
-        reasons = pool.map(lambda pair: _why_again(*pair, out=out, plan=plan, trust=trust, changed=changed), lines)
+
+    def why_again(pair: tuple[int, journal.Fields]) -> tuple[Packed | None, str]:
+        return _why_again(*pair, out=out, plan=plan, trust=trust, changed=changed)
+
+    quick = not trust.deep and not trust.check_source
+    # Reading and hashing let Python's lock go. Closing gives up what has not begun: Ctrl-C must not wait for all shards.
+    with (
+        counting(len(lines), "looking", "shards", hidden=quick or crew.quiet) as bar,
+        ThreadPoolExecutor(max(1, crew.workers)) as pool,
+        closing(pool.map(why_again, lines)) as reasons,  # type: ignore[type-var]
+    ):
         for (number, fields), (packed, why) in zip(lines, reasons, strict=True):
+            bar.update()
             if packed is None:
                 kept.again.append(f"{shard_name(plan.first + number, load_format(plan.format))}: {why}")
             else:
@@ -84,7 +96,7 @@ def _why_again(number: int, fields: journal.Fields, *, out: Path, plan: Plan, tr
         return None, why
     if seen := changed.intersection(_items(packed)):
         return None, f"{printable(plan.keys[min(seen)])} was changed since"
-    for item in _other_contents(plan, packed) if trust.check_source else ():
+    if trust.check_source and (item := _other_content(plan, packed)) is not None:
         return None, f"{printable(plan.keys[item])} has another content now"
     return packed, ""
 
@@ -116,16 +128,19 @@ def _not_as_made(path: Path, shard: Shard, trust: Trust) -> str:
     return ""
 
 
-def _other_contents(plan: Plan, packed: Packed) -> Iterator[int]:
-    """The items whose files hold something else than was baked. Of rejected ones no hash is known: they are looked at by size alone."""
+def _other_content(plan: Plan, packed: Packed) -> int | None:
+    """The first item whose file holds something else than was baked. Of rejected ones no hash is known: their size must do."""
     hashes = [packed.hashes[start : start + NBYTES] for start in range(0, len(packed.hashes), NBYTES)]
-    for item, known in zip(packed.items, hashes, strict=True):
-        try:
-            same = hash_of(read_item(Path(plan.root), plan.keys[item])) == known
-        except RejectError:
-            same = False
-        if not same:
-            yield item
+    pairs = zip(packed.items, hashes, strict=True)
+    return next((item for item, known in pairs if not is_same(Path(plan.root), plan.keys[item], known)), None)
+
+
+def is_same(root: Path, key: str, known: bytes) -> bool:
+    """Whether a file can be read and has this hash."""
+    try:
+        return hash_of(read_item(root, key)) == known
+    except RejectError:
+        return False
 
 
 def said(kept: Kept, shards: int) -> str:

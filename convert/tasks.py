@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from convert import progress
+from convert.bars import counting
 from convert.contracts import Outcome
 from convert.errors import NotStartedError, PrebakeError, WorkerDiedError, printable
 from convert.plan import Plan
@@ -66,12 +67,8 @@ def bar(work: Path, total: int, crew: Crew, doing: str) -> Iterator[Callable[[],
     Raises:
         PrebakeError: more pictures were rejected than allowed.
     """
-    from tqdm import tqdm  # `prebake --help` must start at once
-
-    hidden, limit = True if crew.quiet else None, 0 if crew.strict else allowed_rejects(crew.max_rejects, total)
-    with tqdm(
-        total=total, initial=progress.totals(work)[0], desc=doing, unit=" pictures", disable=hidden, dynamic_ncols=True, smoothing=0.1
-    ) as drawn:
+    limit = 0 if crew.strict else allowed_rejects(crew.max_rejects, total)
+    with counting(total, doing, "pictures", hidden=crew.quiet, initial=progress.totals(work)[0]) as drawn:
 
         def tick() -> None:
             done, rejected = progress.totals(work)

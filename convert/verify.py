@@ -15,6 +15,7 @@ from convert.inspection import inspect
 from convert.manifest import MANIFEST, Manifest, Shard, SideFile, read_manifest
 from convert.output import JUNK
 from convert.plan import WORK
+from convert.preview import PREVIEW
 from convert.registry import load_executor
 from convert.survey import work_folder
 from convert.tables import check_tables
@@ -114,9 +115,11 @@ def _advice(verdict: Verdict) -> list[str]:
     shards = verdict.bad_shards
     if len(shards) == len([shard for shard in verdict.manifest.shards if shard.count]) and len(verdict.wrong) > len(shards):
         return ["nothing here is what the manifest says: is it of another bake?"]
-    tables = [name for name in verdict.wrong if name not in {verdict.manifest.shards[number].name for number in shards}]
+    made = {PREVIEW, *(verdict.manifest.shards[number].name for number in shards)}
+    tables = [name for name in verdict.wrong if name not in made]
     how = "shards need the very pictures that were baked: put those back, or bake again"
     if not verdict.tried:
-        how = f"the bad shards can be made again: prebake repair {folder} --source SRC"
-    lines = [how] if shards else []
+        what = "bad shards" if shards else PREVIEW
+        how = f"the {what} can be made again: prebake repair {folder} --source SRC"
+    lines = [how] if shards or (PREVIEW in verdict.wrong and not tables) else []
     return lines + ([f"repair cannot make {', '.join(tables)} again: copy the bake again, or bake it again"] if tables else [])

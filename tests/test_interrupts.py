@@ -49,6 +49,14 @@ def at_once():
     raised()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT, signal.SIGTERM])
 
+class HalfBuilt:
+    def __init__(self):
+        raised()
+        self.pool = []
+
+    def __del__(self):
+        self.pool.clear()
+
 end_once()
 try:
     globals()[sys.argv[1]]()
@@ -59,7 +67,7 @@ except EndedError as error:
 """
 
 
-@pytest.mark.parametrize("where", ["destructor", "weak", "fork", "twice", "at_once"])
+@pytest.mark.parametrize("where", ["destructor", "weak", "fork", "twice", "at_once", "HalfBuilt"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_dropped_signal_is_raised_again(where: str, number: signal.Signals) -> None:
     done = subprocess.run(
