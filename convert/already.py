@@ -52,6 +52,11 @@ def _difference(there: Manifest, plan: Plan) -> str:
 def _remedy(there: Manifest, plan: Plan) -> str:
     """How to have this one."""
     old, new = of_manifest(there), of_plan(plan)
-    versions = "add --allow-version-change to keep it, " if [name for name in old if old[name] != new[name]] == [PILLOW] else ""
-    more = ", or --append to add new pictures alone" if there.source != plan.source else ""
+    differing = [name for name in old if old[name] != new[name]]
+    versions = "add --allow-version-change to keep it, " if differing == [PILLOW] else ""
+    more = ""
+    if there.source != plan.source:
+        more = ", or --append to add new pictures alone"
+    elif differing == ["shards"]:  # as of a bake that has grown
+        more = ", or --append to keep it: it holds these very pictures"
     return f"{versions}choose another OUT, or add --overwrite{more}"

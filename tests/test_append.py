@@ -69,6 +69,7 @@ def test_old_shards_and_indices_stay(source: Path, tmp_path: Path, format: str) 
     there = dict(zip(open_dataset(alone).keys, range(99), strict=False))
     for index, key in enumerate(dataset.keys):
         np.testing.assert_array_equal(dataset.image(index), open_dataset(alone).image(there[key]))
+    assert "or --append to keep it: it holds these very pictures" in refused(prebake(format, source, out, *RUN, *with_keys))
     assert "nothing to append" in whole(format, source, out, "--append", *with_keys)
     assert digests(out) == after
     shards = [out / shard.name for shard in read_manifest(out).shards if shard.count]
