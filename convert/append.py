@@ -1,7 +1,7 @@
 """Adds a source's new pictures to a finished bake, as shards of their own; the old shards and indices stay as they are.
 
-The new pictures are baked into `.prebake/append`, like any bake, so that it can be ended and go on; `convert.grown` then makes the tables
-of both, and puts everything in its place.
+The new pictures are baked into `.prebake/append` (`convert.workbench`), like any bake, so that it can be ended and go on; `convert.grown`
+then makes the tables of both, and puts everything in its place.
 """
 
 from __future__ import annotations
@@ -13,20 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from convert.already import finished
-from convert.begun import check_begun
-from convert.clearing import clear
 from convert.difference import PILLOW, difference, of_manifest, of_plan, other_versions
 from convert.errors import PrebakeError, UsageError, counted, printable
 from convert.manifest import Keys, Manifest
-from convert.output import APPEND
-from convert.plan import WORK, Plan, shard_count
+from convert.plan import Plan, shard_count
 from convert.planning import source_fingerprint
 from convert.recipe import recipe_of
 from convert.request import Request
 from convert.room import expected_row
 from convert.sidefiles import SAMPLES
-from convert.stock import Trust
 
 
 def request_like(request: Request, old: Manifest) -> Request:
@@ -126,22 +121,6 @@ def _check_labels(plan: Plan, out: Path, known: dict[str, int]) -> None:
         index = known.get(key)
         if index is not None and not np.array_equal(stored[index], plan.targets[item], equal_nan=stored.dtype.kind == "f"):
             raise UsageError(f"--append: {printable(key)} is labelled otherwise than in {printable(out)}, which stays as it is: bake anew")
-
-
-def begun(out: Path, plan: Plan, trust: Trust) -> tuple[Path, Trust | None, bool]:
-    """Where the new shards are made, whether what is there goes on, and whether they are all there.
-
-    What was begun with other pictures is removed: nothing of it is in the bake.
-    """
-    bench = out / WORK / APPEND
-    try:
-        if finished(bench, plan, overwrite=False) is not None:
-            return bench, None, True
-        return bench, trust if check_begun(bench, plan, trust) else None, False
-    except PrebakeError:
-        (bench / WORK).mkdir(exist_ok=True)
-        clear(bench)
-        return bench, None, False
 
 
 def nothing_new(out: Path, old: Manifest) -> str:

@@ -46,13 +46,14 @@ def grow(out: Path, old: Manifest, plan: Plan, whole: str, *, preview: bool) -> 
     shutil.rmtree(after, ignore_errors=True)
     after.mkdir()
     new = read_manifest(bench)
+    added = dataclasses.replace(plan, pillow=new.pillow).fingerprint  # not the bench's own, in which files' times are
     grown = dataclasses.replace(
         old,
         count=old.count + new.count,
         classes=plan.classes,
         source=whole,
         pillow=both_versions(old.pillow, new.pillow),
-        plan=hashlib.sha256(f"{old.plan} {new.plan}".encode()).hexdigest(),
+        plan=hashlib.sha256(f"{old.plan} {added}".encode()).hexdigest(),
         shards=(*old.shards, *new.shards),
         files=(),
     )
@@ -87,6 +88,8 @@ def settle_growth(out: Path) -> Manifest:
     grown = read_manifest(after)
     places = [bench / shard.name for shard in grown.shards] + [after / file.name for file in grown.files]
     with signals_held_back():
+        for folder in (out / WORK, out):  # nor may it take along what is to be there
+            sync(folder)
         (out / MANIFEST).unlink(missing_ok=True)
         sync(out)  # a power cut must not bring it back, beside other tables
         for path in places:
@@ -97,7 +100,8 @@ def settle_growth(out: Path) -> Manifest:
         sync(out)
         (after / MANIFEST).rename(out / MANIFEST)
         sync(out)
-        shutil.rmtree(bench, ignore_errors=True)
+        for folder in (bench, after):
+            shutil.rmtree(folder, ignore_errors=True)
     return grown
 
 
