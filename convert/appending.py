@@ -35,6 +35,7 @@ def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
     if given["overwrite"]:
         raise UsageError("--append adds to a bake, and --overwrite replaces it: leave one out")
     check_free(out / WORK, out)
+    workbench.check_no_links(out)
     if not grown.is_pending(out):
         try:
             read_manifest(out)
@@ -42,7 +43,6 @@ def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
             error.add_note("--append adds to a finished bake: leave it out to begin one")
             raise
     with place(out), _said_what_became(out), said_as_one_line(out):
-        workbench.check_no_links(out)
         if grown.is_pending(out):
             done = grown.settle_growth(out)
             click.echo(f"{printable(out)} has {counted(done.count, 'row')} now: what was ended before is complete")
