@@ -31,7 +31,7 @@ def sweep(out: Path) -> None:
     """Remove what a killed process left half written."""
     for path in (*out.glob("*.partial"), *(out / WORK).glob("*.partial")):
         if is_ours(path.name) or path.parent.name == WORK:
-            _remove(path)
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def clear(out: Path) -> None:
@@ -59,13 +59,9 @@ def clear_tables(out: Path) -> None:
 def empty(work: Path, *kept: str) -> None:
     """Remove a work folder's content, but for what is to be kept."""
     for path in sorted(work.iterdir()):
-        if path.name not in kept:
-            _remove(path)
-
-
-def _remove(path: Path) -> None:
-    """Remove a folder, a file or a link, but nothing that a link leads to."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+        if path.name in kept:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
