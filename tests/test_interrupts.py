@@ -135,7 +135,7 @@ def baked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("where", ["thread", "atexit", "late"])
 @pytest.mark.parametrize(("word", "code", "lines"), [("--version", 0, 0), ("verify", 0, 0), ("nonsense", 2, 4), ("importing", 130, 1)])
-def test_what_comes_after_all_is_said_changes_nothing(baked: Path, where: str, word: str, code: int, lines: int) -> None:
+def test_what_comes_after_all_is_said_changes_nothing(baked: Path, *, where: str, word: str, code: int, lines: int) -> None:
     """Python itself takes a while to end, and hands signals back to the system meanwhile."""
     words = [sys.executable, "-c", SHUTDOWN, where, word, *([str(baked)] if word == "verify" else [])]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

@@ -88,7 +88,7 @@ def all_refuse(source: Path, out: Path, says: str) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_link_is_not_followed(source: Path, done: Path, victim: Path, tmp_path: Path, place: str) -> None:
+def test_a_link_is_not_followed(source: Path, done: Path, victim: Path, tmp_path: Path, *, place: str) -> None:
     for name in ("whole", "bare"):
         out = damaged(done, tmp_path / name) if name == "whole" else tmp_path / name
         link = out / WORK / place
@@ -111,7 +111,7 @@ def bound(path: Path) -> None:
 @pytest.mark.parametrize(("make", "kind"), [(pipe, "named pipe"), (bound, "socket")])
 @pytest.mark.parametrize("place", ["", "lock", "journal.jsonl", "progress", "append/.prebake/lock"])
 def test_nothing_waits_for_a_special_file(
-    source: Path, done: Path, tmp_path: Path, place: str, make: Callable[[Path], None], kind: str, monkeypatch: pytest.MonkeyPatch
+    source: Path, done: Path, tmp_path: Path, *, place: str, make: Callable[[Path], None], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     special = damaged(done, tmp_path / "out") / WORK / place
     special.parent.mkdir(parents=True, exist_ok=True)
