@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from convert.interrupts import EndedError, end_once
+from convert.interrupts import EndedError, all_is_said, end_once
 
 NEEDED = {"PIL": "pillow", "click": "click", "numpy": "numpy", "simplejpeg": "simplejpeg", "tqdm": "tqdm"}
 """Modules that every bake needs, and the distributions they come from."""
@@ -13,15 +13,19 @@ def main() -> None:
     """The console script."""
     end_once()
     try:
-        from convert.cli import run_command  # takes a while, and Ctrl-C may come meanwhile
+        try:
+            from convert.cli import run_command  # takes a while, and Ctrl-C may come meanwhile
 
-        run_command()
+            run_command()
+        finally:
+            all_is_said()
     except ModuleNotFoundError as error:
         if error.name not in NEEDED:
             raise
         sys.stderr.write(f"prebake: the package {NEEDED[error.name]} is not installed: pip install {NEEDED[error.name]}\n")
         sys.exit(1)
     except KeyboardInterrupt as error:
+        all_is_said()  # it may be the first call that was ended
         number = error.number if isinstance(error, EndedError) else signal.SIGINT
         what = "interrupted" if number == signal.SIGINT else "ended from outside"
         sys.stderr.write(f"prebake: {'; '.join([what, *getattr(error, '__notes__', [])])}\n")

@@ -23,6 +23,7 @@ from convert.errors import PrebakeError
 from convert.finish import commit
 from convert.hashes import HASHES, Inventory
 from convert.interrupts import signals_held_back
+from convert.links import VIEW
 from convert.manifest import MANIFEST, Keys, Manifest, read_manifest
 from convert.output import APPEND, NEXT
 from convert.plan import WORK, Plan
@@ -137,7 +138,7 @@ def _records(file: Any) -> Iterator[str]:
 
 def _draw(out: Path, bench: Path, grown: Manifest, labels: Any) -> None:
     """The contact sheet, of shards that lie in two places."""
-    view = out / WORK / "view"
+    view = out / WORK / VIEW
     shutil.rmtree(view, ignore_errors=True)
     view.mkdir()
     try:

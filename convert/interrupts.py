@@ -51,6 +51,14 @@ def _not_raised(what: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(what)
 
 
+def all_is_said() -> None:
+    """From now on these signals change nothing: Python is about to end, and its own handling of them ends before it does."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for end in (_enough, signal.SIG_IGN):  # one after the other: what is on its way then is raised here, or comes to nothing
+        for ending in (*ENDING, signal.SIGALRM):
+            signal.signal(ending, end)
+
+
 def end_once() -> None:
     """Raise EndedError at the first of these signals, and no more. What is ignored already (`nohup`) stays so."""
     sys.unraisablehook = _not_raised
@@ -66,7 +74,8 @@ def signals_held_back() -> Iterator[None]:
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
-    before = {ending: handler for ending in ENDING if callable(handler := signal.getsignal(ending))}
+    raising = (*ENDING, signal.SIGALRM)  # the last one for what was dropped
+    before = {ending: handler for ending in raising if callable(handler := signal.getsignal(ending))}
     for ending in before:
         signal.signal(ending, lambda number, frame: came.append((number, frame)))
     try:

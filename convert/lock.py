@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from convert.errors import PrebakeError, printable
+from convert.links import check_plain
 
 LOCK = "lock"
 LOOKS = 20
@@ -43,26 +44,34 @@ def locked(work: Path, out: Path) -> Iterator[None]:
 
 
 def check_free(work: Path, out: Path) -> None:
-    """Look whether the lock could be had; nothing is written.
+    """Look whether the lock could be had, and a run could write there; nothing is written.
 
     Raises:
-        PrebakeError: as `locked`.
+        PrebakeError: as `locked`; or a link or a special file is in the work folder.
     """
+    check_plain(work)
     with suppress(FileNotFoundError, NotADirectoryError):
-        fd = os.open(work / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        fd = _opened(work / LOCK)
         try:
             _take(fd, work / LOCK, out)
         finally:
             os.close(fd)
 
 
+def _opened(path: Path, flags: int = 0) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o666)
+    except IsADirectoryError:
+        raise PrebakeError(f"{printable(path)} is a folder, where prebake keeps a file: move it away, and run this again") from None
+
+
 def _taken(path: Path, out: Path) -> int:
     """The file, open and locked."""
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        fd = _opened(path, os.O_CREAT)
         try:
             _take(fd, path, out)
-            if os.path.samestat(os.fstat(fd), path.stat()):
+            if os.path.samestat(os.fstat(fd), path.lstat()):
                 return fd
         except FileNotFoundError:  # its last holder has removed it meanwhile: again, with a new one
             pass
@@ -99,14 +108,14 @@ def _held(fd: int, out: Path) -> PrebakeError:
 
 
 def _who(holder: dict[str, Any]) -> str:
-    return f"pid {holder.get('pid', 'unknown')} on {printable(holder.get('host', 'an unknown host'))}"
+    return f"pid {printable(holder.get('pid', 'unknown'))} on {printable(holder.get('host', 'an unknown host'))}"
 
 
 def _holder(fd: int) -> dict[str, Any]:
     """What the file says; nothing, if it was never finished."""
     try:
         found = json.loads(os.pread(fd, 4096, 0))
-    except ValueError:
+    except (ValueError, RecursionError):  # nested so deep that nobody meant it
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -133,7 +142,9 @@ def _boot() -> str | None:
 
 
 def _started(pid: object) -> str | None:
-    """When a process began, in the kernel's ticks; None where there is none."""
+    """When a process began, in the kernel's ticks; None where there is none, or `pid` is no number."""
+    if type(pid) is not int:
+        return None
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):

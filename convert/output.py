@@ -7,6 +7,7 @@ from pathlib import Path
 
 from convert.clearing import empty, is_ours
 from convert.errors import PrebakeError, printable
+from convert.links import check_plain
 from convert.lock import LOCK, locked
 from convert.manifest import MANIFEST, read_manifest
 from convert.plan import WORK
@@ -52,6 +53,7 @@ def look(out: Path) -> bool:
     Raises:
         PrebakeError: something else is there, which is not ours to remove.
     """
+    check_plain(out / WORK)
     names = sorted(path.name for path in out.iterdir()) if out.exists() else []
     ours = WORK in names or {MANIFEST, "keys.bin"} <= set(names) or _readable(out)
     known = {name for name in names if is_ours(name) and (name == WORK or not (out / name).is_dir())} if ours else set()

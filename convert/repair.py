@@ -126,7 +126,8 @@ def _check_versions(folder: Path, old: dict[str, str], new: dict[str, str], *, a
 def _bench(work: Path) -> Iterator[Path]:
     """A folder where shards are made; it goes, whatever happens."""
     bench = work / "repair"
-    (bench / WORK).mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(bench, ignore_errors=True)  # what a killed process left
+    (bench / WORK).mkdir(parents=True)
     try:
         yield bench
     finally:

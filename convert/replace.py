@@ -18,7 +18,8 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("wb") as file:
+        partial.unlink(missing_ok=True)  # of a process that was killed, or a link that leads elsewhere
+        with partial.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

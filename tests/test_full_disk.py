@@ -77,6 +77,16 @@ def test_room_is_looked_at_before_the_pictures(few: Path, disk: Disk, tmp_path: 
         assert "MB free, and this bake needs" in result.stderr.splitlines()[0]
 
 
+def test_a_temporary_folder_without_place_for_a_socket(few: Path, disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file fits, and so does the folder of the socket, but then no socket."""
+    small_disk = disk(1 << 20)
+    subprocess.run(["mount", "-o", "remount,nr_inodes=2", str(small_disk)], check=True)
+    monkeypatch.setenv("TMPDIR", str(small_disk))
+    line = refused(prebake("memmap", few, tmp_path / "out", "--size", "16"))
+    assert f"TMPDIR {small_disk} has no place for the socket of the workers (No space left on device): make room there" in line
+    assert not (tmp_path / "out").exists()
+
+
 def test_too_little_room_is_said_before_the_first_byte_with_what_fits(few: Path, disk: Disk) -> None:
     small_disk = disk(2 << 20)
     for command in (("memmap", few, small_disk / "out"), ("plan", few, small_disk / "out")):

@@ -47,7 +47,14 @@ def test_the_second_run_says_who_is_at_it_and_touches_nothing(source: Path, tmp_
 def test_what_a_dead_process_left_is_no_lock(source: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / ".prebake").mkdir(parents=True)
     lock = tmp_path / "out" / ".prebake" / LOCK
-    for left in ("", "{", "[]", json.dumps({"pid": os.getpid(), "host": os.uname().nodename, "boot": "another", "started": "1"})):
+    for left in (
+        "",
+        "{",
+        "[]",
+        "[" * 4000,
+        '{"a":' * 800,
+        json.dumps({"pid": os.getpid(), "host": os.uname().nodename, "boot": "another", "started": "1"}),
+    ):
         lock.write_text(left)
         with place(tmp_path / "out"):
             assert json.loads(lock.read_text())["pid"] == os.getpid()
@@ -63,6 +70,8 @@ def test_a_lock_of_another_machine_cannot_be_judged(source: Path, tmp_path: Path
     lock.write_text(json.dumps({"pid": 12, "host": "elsewhere", "boot": "another", "started": "1"}))
     line = refused(prebake("memmap", source, tmp_path / "out", *SMALL))
     assert f"may be being written by pid 12 on elsewhere: if that run has ended, remove {lock}" in line
+    lock.write_text(json.dumps({"pid": "\x1b[2J\0", "host": ["\n"], "boot": {}, "started": 1}))
+    assert r"may be being written by pid \x1b[2J\x00 on ['\n']: if" in refused(prebake("memmap", source, tmp_path / "out", *SMALL))
     lock.unlink()
     bake("memmap", source, tmp_path / "out")
 

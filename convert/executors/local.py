@@ -4,6 +4,7 @@ Workers outlive a killed parent unless they watch it, and a pool offers no way t
 parent's death, and a pipe whose other end the parent holds; when either closes, it ends there and then.
 """
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -24,6 +25,8 @@ from convert.interrupts import signals_held_back
 
 SOCKET = 107
 """Bytes of a Unix socket's path, at most; multiprocessing makes one in the temporary folder."""
+NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+"""What a file system has against a new file."""
 TICK = 0.2
 """Seconds between two looks at the watch."""
 
@@ -56,17 +59,32 @@ def _context(module: str) -> BaseContext:
     return context
 
 
-def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) -> Generator[Outcome | None]:
-    """See `convert.contracts.Executor`. A killed worker breaks a pool for good: what was not finished comes back as failed.
+def _ready(module: str) -> BaseContext:
+    """The same, or one line on why there is no place for its socket.
 
     Raises:
-        PrebakeError: the path of the temporary folder is too long.
+        PrebakeError: the temporary folder's path is too long, or it takes no file.
     """
     folder = tempfile.gettempdir()
     if len(os.fsencode(folder)) > SOCKET - len("/pymp-12345678/listener-12345678"):
         raise PrebakeError(f"TMPDIR {printable(folder)} is too long a path for the socket of the workers: set TMPDIR=/tmp")
-    with signals_held_back():
-        context = _context(getattr(function, "func", function).__module__)
+    try:
+        with signals_held_back():
+            return _context(module)
+    except OSError as error:
+        if error.errno not in NO_PLACE:
+            raise
+        what = f"TMPDIR {printable(folder)} has no place for the socket of the workers ({error.strerror})"
+        raise PrebakeError(f"{what}: make room there, or set TMPDIR to a folder on another disk") from error
+
+
+def run_tasks(function: Callable[[int], Any], tasks: list[int], workers: int) -> Generator[Outcome | None]:
+    """See `convert.contracts.Executor`. A killed worker breaks a pool for good: what was not finished comes back as failed.
+
+    Raises:
+        PrebakeError: the temporary folder has no place for the workers' socket.
+    """
+    context = _ready(getattr(function, "func", function).__module__)
     stop, hold = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(min(workers, len(tasks)), context, _begin, (stop,))
     running: dict[Future[Any], int] = {}
