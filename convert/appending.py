@@ -35,7 +35,6 @@ def append_new(request: Request, trust: Trust, given: dict[str, Any]) -> None:
     if given["overwrite"]:
         raise UsageError("--append adds to a bake, and --overwrite replaces it: leave one out")
     check_free(out / WORK, out)
-    workbench.check_no_links(out)
     if not grown.is_pending(out):
         try:
             read_manifest(out)

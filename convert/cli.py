@@ -135,8 +135,8 @@ def run_command() -> None:
     """Run what the user typed: an error is one line, and its exit code 1, or 2 for usage."""
     try:
         cli.main(prog_name="prebake", standalone_mode=False)
-    except click.Abort as error:  # what Click makes of a KeyboardInterrupt
-        raise error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else KeyboardInterrupt from None
+    except click.Abort as error:  # what Click makes of a KeyboardInterrupt, and of an EOFError, such as an empty .npy gives
+        raise error.__context__ or KeyboardInterrupt from None
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

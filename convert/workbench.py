@@ -12,24 +12,13 @@ from convert.already import finished
 from convert.begun import check_begun
 from convert.changes import check_contents
 from convert.clearing import clear
-from convert.errors import PrebakeError, printable
+from convert.errors import PrebakeError
 from convert.intact import check_intact
-from convert.output import APPEND, NEXT
+from convert.output import APPEND
 from convert.plan import WORK, Plan
 from convert.source import Source
 from convert.stock import Trust
 from convert.tasks import Crew
-
-
-def check_no_links(out: Path) -> None:
-    """Look that both folders of an append are none that lie elsewhere: what is in them is moved and removed.
-
-    Raises:
-        PrebakeError: one is a link.
-    """
-    for path in (out / WORK / APPEND, out / WORK / NEXT):
-        if path.is_symlink():
-            raise PrebakeError(f"{printable(path)} is a link, which prebake never makes: remove it")
 
 
 def timed(plan: Plan, trust: Trust) -> Plan:

@@ -278,7 +278,7 @@ def test_links_are_not_followed(root: Path, name: str) -> None:
     (root / "out" / ".prebake" / name).symlink_to(other)
     before = digests(other)
     line = refused(prebake("lmdb", root / "source", root / "out", *RUN, "--append"))
-    assert f"{root / 'out' / '.prebake' / name} is a link, which prebake never makes: remove it" in line
+    assert f"{root / 'out' / '.prebake' / name} is a symbolic link, where prebake keeps files of its own: move it away" in line
     assert digests(other) == before
 
 

@@ -86,7 +86,8 @@ def test_another_bake_is_there(source: Path, done: Path, args: str, says: str) -
     format, *more = args.split()
     line = refused(prebake(format, source, done, *SMALL, *more))
     assert says in line
-    assert line.endswith("choose another OUT, or add --overwrite")
+    grown = ", or --append to keep it: it holds these very pictures" if "--shards" in args else ""
+    assert line.endswith(f"choose another OUT, or add --overwrite{grown}")
     assert tree(done) == before
 
 
