@@ -62,6 +62,14 @@ def _put(path: Path, data: bytes) -> None:
     other.replace(path)
 
 
+def _remove(path: Path) -> None:
+    path.unlink()
+
+
+def _cut(path: Path) -> None:
+    _put(path, path.read_bytes()[:-1])
+
+
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every use looks again."""
@@ -81,8 +89,8 @@ def test_each_change_is_seen_by_each_path(baked: Path, tmp_path: Path, way: str,
     first = read_manifest(copy).shards[0].count
     lost, path = slice(first, first + second.count), copy / second.name
     data = path.read_bytes()
-    for change in (path.unlink, lambda: _put(path, data[:-1])):
-        change()
+    for change in (_cut, _remove):
+        change(path)
         with pytest.raises(PrebakeError, match=rf"{second.name}.*key .*index {first}\)"):
             _pictures(epochs)
     for content, pictures in ((bytes(len(data)), torch.zeros_like(right[lost])), (data, right[lost])):
@@ -107,8 +115,8 @@ def test_workers_that_start_anew_look_at_once(baked: Path, tmp_path: Path, io: s
     _put(path, bytes(len(data)))
     with pytest.raises(UserWarning, match=path.name):
         _pictures(_torch(dataset, num_workers=1))
-    for change in (lambda: _put(path, data[:-1]), path.unlink):
-        change()
+    for change in (_cut, _remove):
+        change(path)
         with pytest.raises(PrebakeError, match=path.name):
             _pictures(_torch(dataset, num_workers=1))
 
