@@ -12,8 +12,7 @@ import itertools
 import mmap
 import os
 import weakref
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import NoReturn
 
 import numpy as np
@@ -21,13 +20,13 @@ import numpy.typing as npt
 import torch
 
 from convert.errors import PrebakeError, printable
+from readers.shards import ShardError, Shards
 
 PROT_NONE = 0
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000
 RESERVE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
 WILL_NEED, PIECE = 3, 1 << 17
 """MADV_WILLNEED, and bytes of one call: Linux reads no more than a disk's read-ahead for each, 128 KiB unless it was changed."""
-REMEDY = "copy it again, or make it again with prebake repair"
 FAILED = ctypes.c_void_p(-1).value
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -44,59 +43,21 @@ def _map(address: int | None, nbytes: int, *, protection: int, flags: int, fd: i
     return int(got)
 
 
-def _identity(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-class ShardError(PrebakeError):
-    """A shard's file is not what it was when the manifest was written."""
-
-    def __init__(self, message: str, shard: int) -> None:
-        super().__init__(message, shard)
-        self.message, self.shard = message, shard
-
-    @classmethod
-    def of(cls, path: Path, what: str, shard: int) -> ShardError:
-        """With the file's name."""
-        return cls(f"shard {printable(path)} {what}", shard)
-
-    def __str__(self) -> str:
-        return self.message
-
-
-def open_shard(path: Path, nbytes: int, shard: int) -> int:
-    """A descriptor of a shard's file, to be closed by the caller.
-
-    Raises:
-        ShardError: the file is missing, unreadable or not of `nbytes`.
-    """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise ShardError.of(path, f"cannot be opened: {error.strerror}; {REMEDY}", shard) from error
-    size = os.fstat(fd).st_size
-    if size != nbytes:
-        os.close(fd)
-        raise ShardError.of(path, f"has {size} bytes, its manifest says {nbytes}: cut short, or another file; {REMEDY}", shard)
-    return fd
-
-
 class Arena:
     """The memory of all shards, as one range of bytes."""
 
-    def __init__(self, files: Sequence[tuple[Path, int]]) -> None:
-        """Reserve addresses for files, given with their sizes in bytes."""
-        ends = itertools.accumulate((-(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE for _, nbytes in files), initial=0)
+    def __init__(self, shards: Shards) -> None:
+        """Reserve addresses for all shards."""
+        ends = itertools.accumulate((-(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE for _, nbytes in shards.files), initial=0)
         self.slots = np.array(list(ends), np.int64)  # from Python's integers: too large a sum is an error, not a small number
         """Where each file begins in the range, in bytes; the last number is the range's length."""
-        self._files = list(files)
-        self._mapped = np.zeros(len(files), bool)
-        self._seen: dict[int, tuple[int, int, int]] = {}
+        self._shards = shards
+        self._mapped = np.zeros(len(shards.files), bool)
         self._nbytes = max(int(self.slots[-1]), mmap.PAGESIZE)
         try:
             self._base = _map(None, self._nbytes, protection=PROT_NONE, flags=RESERVE)
         except OSError as error:
-            where = printable(self._files[0][0].parent)
+            where = printable(shards.files[0][0].parent)
             raise PrebakeError(
                 f"{where}: {self._nbytes} bytes of addresses cannot be reserved ({error.strerror}; see ulimit -v)"
             ) from error
@@ -115,10 +76,9 @@ class Arena:
             self._map_shard(shard)  # twice, if two threads meet here: the same pages at the same place. A lock could be held in a fork
 
     def _map_shard(self, shard: int) -> None:
-        path, nbytes = self._files[shard]
-        fd = open_shard(path, nbytes, shard)
+        path, nbytes = self._shards.files[shard]
+        fd = self._shards.open(shard)
         try:
-            identity = _identity(os.fstat(fd))
             if int(self.slots[shard]) + nbytes > self._nbytes:
                 raise AssertionError("a slot outside of the range")
             _map(self._base + int(self.slots[shard]), nbytes, protection=mmap.PROT_READ, flags=mmap.MAP_SHARED | MAP_FIXED, fd=fd)
@@ -126,18 +86,11 @@ class Arena:
             raise ShardError.of(path, f"cannot be mapped: {error.strerror}; with io='pread' it is read instead", shard) from error
         finally:
             os.close(fd)  # the map stays
-        self._seen[shard] = identity
         self._mapped[shard] = True
 
-    def forget_changed(self) -> None:
-        """Shards whose file is another one by now, or is gone, are mapped anew, and checked, before they are used again."""
-        for shard, seen in list(self._seen.items()):
-            try:
-                same = _identity(self._files[shard][0].stat()) == seen
-            except OSError:
-                same = False
-            if not same:
-                self._mapped[shard] = False
+    def forget(self, shards: Iterable[int]) -> None:
+        """Map these anew, and check them, before they are used again: a path may lead to another file by now, or to none."""
+        self._mapped[list(shards)] = False
 
     def will_need(self, starts: npt.NDArray[np.int64], nbytes: int | npt.NDArray[np.int64]) -> None:
         """Ask the kernel to read `nbytes` from each start (B,), in shards that are mapped; does not wait for them."""

@@ -164,6 +164,7 @@ class Contents:
         return other
 
     def _place(self, indices: Sequence[SupportsIndex] | npt.NDArray[Any]) -> Index:
-        """Rows of the bake, for indices of this data set, which may be negative."""
+        """Rows of the bake, for indices of this data set, which may be negative. Now and then, shards are looked at again."""
+        self._rows.look_again(if_due=True)
         index = inside(indices, len(self))
         return index if self._index is None else self._index[index]

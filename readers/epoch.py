@@ -65,7 +65,7 @@ class Epoch(Iterator[Any]):
         self._waiting: deque[Batch] = deque()
         self._sent: deque[Sent | Exception] = deque()
         self._pid = os.getpid()
-        batches.fill.rows.forget_changed()
+        batches.fill.rows.look_again()
         self._pool, self._asking = start_threads(threads), ThreadPoolExecutor(ASKING, "prebake-asking")  # begins threads when asked
         self._end = weakref.finalize(self, _stop, [self._pool, self._asking], self._pid)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
-from readers.arena import ShardError, open_shard
+from readers.shards import ShardError, Shards
 
 OPEN = 32
 """Files that stay open; the one that was used longest ago is closed."""
@@ -18,9 +16,9 @@ OPEN = 32
 class _Descriptor:
     """An open file, closed when the last thread that reads from it has done so."""
 
-    def __init__(self, files: Sequence[tuple[Path, int]], shard: int) -> None:
+    def __init__(self, shards: Shards, shard: int) -> None:
         self.fd = -1
-        self.fd = open_shard(*files[shard], shard)
+        self.fd = shards.open(shard)
 
     def __del__(self) -> None:
         if self.fd >= 0:
@@ -30,10 +28,10 @@ class _Descriptor:
 class Files:
     """The files of all shards. Reads name their place, so that threads and forked children share descriptors."""
 
-    def __init__(self, files: Sequence[tuple[Path, int]]) -> None:
-        """Files, given with their sizes in bytes; none is opened yet."""
-        self._files = list(files)
-        self._open = functools.lru_cache(OPEN)(functools.partial(_Descriptor, self._files))
+    def __init__(self, shards: Shards) -> None:
+        """None is opened yet."""
+        self._shards = shards
+        self._open = functools.lru_cache(OPEN)(functools.partial(_Descriptor, shards))
 
     def forget(self) -> None:
         """Files are opened anew, and checked, before they are used again: a path may lead to another file by now, or to none."""
@@ -45,7 +43,7 @@ class Files:
         Raises:
             ShardError: a file is missing, unreadable or of another size, or the read failed.
         """
-        descriptor, path = self._open(shard), self._files[shard][0]
+        descriptor, path = self._open(shard), self._shards.files[shard][0]
         rest = into.numpy().data
         while rest:
             try:

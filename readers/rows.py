@@ -13,9 +13,10 @@ import torch
 
 from convert.errors import PrebakeError, printable
 from convert.manifest import Keys, Manifest, read_manifest
-from readers.arena import Arena, ShardError
+from readers.arena import Arena
 from readers.files import Files
 from readers.layout import Index, Layout, load_table
+from readers.shards import ShardError, Shards
 from readers.table import Table
 
 __all__ = ["Index", "Rows"]
@@ -49,9 +50,9 @@ class Rows:
         if len(self.keys) != self.manifest.count:
             raise PrebakeError(f"{printable(folder)}: {len(self.keys)} keys for {self.manifest.count} rows: damaged, bake again")
         self.layout = Layout(folder, self.manifest, self.keys, mapped=io == "mmap")
-        files = [(folder / shard.name, shard.bytes) for shard in self.manifest.shards]
-        self.arena = Arena(files if io == "mmap" else [])
-        self._files = Files(files)
+        self._shards = Shards([(folder / shard.name, shard.bytes) for shard in self.manifest.shards])
+        self.arena = Arena(self._shards if io == "mmap" else Shards([]))
+        self._files = Files(self._shards)
 
     def _check_size(self, name: str, nbytes: int) -> None:
         path = self.folder / name
@@ -80,10 +81,20 @@ class Rows:
                 self._check_size(file.name, file.bytes)
         return Table(self.folder / "samples.csv", self.manifest.count, mapped=self.io == "mmap")
 
-    def forget_changed(self) -> None:
-        """Shards that changed since they were opened are looked at anew; one that is gone is an error when a row of it is asked for."""
-        self.arena.forget_changed()
-        self._files.forget()
+    def look_again(self, *, if_due: bool = False) -> None:
+        """See which shards are other files than when they were opened: those are opened anew before a row of them is used again.
+
+        One of the same size is warned of; one that was cut or is gone is an error when a row of it is asked for.
+
+        Args:
+            if_due: only when the last look is about a second ago, or was in a process that forked this one.
+        """
+        if if_due and not self._shards.due:
+            return
+        if changed := self._shards.changed():
+            self.arena.forget(changed if self.io == "mmap" else ())
+            self._files.forget()
+            self._shards.tell(changed)
 
     @property
     def labelled(self) -> bool:

@@ -15,8 +15,8 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST, Manifest, read_manifest
-from readers.arena import open_shard
 from readers.ranks import find_ranks
+from readers.shards import open_shard
 from readers.tars import read_tar, to_sample
 
 Known = tuple[str, int | None]

@@ -14,10 +14,10 @@ import torch
 
 from convert.errors import PrebakeError, printable
 from convert.manifest import Manifest
-from readers.arena import ShardError
 from readers.jpeg import decode_file
 from readers.levels import Conversion
 from readers.samples import Sample
+from readers.shards import ShardError
 from readers.strips import planes
 from readers.values import STORED, baked_values
 
