@@ -10,15 +10,18 @@ from convert.difference import PILLOW, difference, of_plan, other_versions
 from convert.errors import PrebakeError, printable
 from convert.manifest import MANIFEST
 from convert.output import JUNK, NEXT
+from convert.pictures import changed_items
 from convert.plan import WORK, Plan
 from convert.recipe import with_found
-from convert.stock import Trust, changed_items
+from convert.stock import Trust, rejects_changed
 
 AGAIN = "add --overwrite to start it again"
 
 
 def check_begun(out: Path, plan: Plan, trust: Trust, left_open: tuple[str, ...] = ()) -> Plan | None:
-    """The plan to go on with; None if nothing was begun. What is `left_open` is as it was found then, unless pictures were changed since.
+    """The plan to go on with; None if nothing was begun. What is `left_open` is as it was found then.
+
+    If pictures were changed since, or nobody knows by their times, that must be found again: then None, too.
 
     Raises:
         PrebakeError: another bake was begun there, or one that cannot go on.
@@ -33,8 +36,7 @@ def check_begun(out: Path, plan: Plan, trust: Trust, left_open: tuple[str, ...] 
             raise PrebakeError(f"OUT {printable(out)} holds an unfinished bake without a journal, which cannot go on: {AGAIN}")
         return None
     there = _load(out)
-    if left_open and not len(changed_items(there, plan, trust)):
-        plan = dataclasses.replace(plan, recipe=with_found(plan.recipe, there.recipe, left_open))
+    plan = dataclasses.replace(plan, recipe=with_found(plan.recipe, there.recipe, left_open))
     _check_same(out, there, plan)
     if there.pillow != plan.pillow and not trust.allow_version_change:
         versions = other_versions(there.pillow, plan.pillow)
@@ -42,6 +44,8 @@ def check_begun(out: Path, plan: Plan, trust: Trust, left_open: tuple[str, ...] 
             f"OUT {printable(out)} was begun with {versions}, whose pixels may differ: use that again, {AGAIN}, "
             "or --allow-version-change to go on"
         )
+    if left_open and (trust.check_source or len(changed_items(there, plan, by_time=True)) or rejects_changed(out, plan)):
+        return None
     return plan
 
 

@@ -1,21 +1,23 @@
-"""Pictures of a finished bake that were changed since: by their time, which is a hint, or by what they hold."""
+"""Pictures that were changed while a bake was made, or since it was finished: by their time, or by what they hold."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
-from convert.bars import counting
 from convert.errors import PrebakeError, counted, printable
-from convert.hashes import HASHES, read_inventory
+from convert.hashes import HASHES, NBYTES, Hashes, read_inventory
 from convert.manifest import MANIFEST
-from convert.source import NO_TIME, Source
-from convert.stock import is_same
+from convert.packed import Packed
+from convert.pictures import is_same
+from convert.plan import Plan
+from convert.reading import check_stamp, was_changed
+from convert.source import Source
 from convert.tasks import Crew
+from convert.threads import Wanted, in_threads
 
 AT_ONCE = 64
 """Pictures that a thread looks at in one go."""
@@ -23,7 +25,7 @@ AT_ONCE = 64
 
 def newer(out: Path, source: Source, keys: Iterable[str] | None = None) -> str:
     """Says how many pictures (of `keys`, if given) were written to after the bake; empty if none were."""
-    late = np.flatnonzero((source.times != NO_TIME) & (source.times > (out / MANIFEST).stat().st_mtime_ns)).tolist()
+    late = np.flatnonzero(source.times > (out / MANIFEST).stat().st_mtime_ns).tolist()
     known = None if keys is None else set(keys)
     found = [key for key in (source.keys[item] for item in late) if known is None or key in known]
     if not found:
@@ -35,27 +37,64 @@ def check_contents(out: Path, source: Source, crew: Crew, remedy: str) -> None:
     """Look that each row's picture, if it is in the source still, holds what was baked.
 
     Raises:
-        PrebakeError: some do not, or the bake was made without hashes.
+        PrebakeError: some do not, one was changed meanwhile or went away, or the bake was made without hashes.
     """
     baked = read_inventory(out)
     if baked is None:
         raise PrebakeError(f"{printable(out)} has no {HASHES}, with which --check-source compares: it was baked with --dedupe off")
-    here = set(source.keys)
-    groups = [range(start, min(start + AT_ONCE, len(baked.keys))) for start in range(0, len(baked.keys), AT_ONCE)]
+    place = {key: item for item, key in enumerate(source.keys)}
 
-    def changed(rows: range) -> list[str]:
-        keys = [(baked.keys[row], baked.hashes[row].tobytes()) for row in rows]
-        return [key for key, known in keys if key in here and not is_same(source.root, key, known)]
+    def changed(rows: range, wanted: Wanted) -> list[str]:
+        found = []
+        for row in rows:
+            wanted()
+            key = baked.keys[row]
+            if key in place and not is_same(source.root, key, baked.hashes[row].tobytes(), source.stamp(place[key])):
+                found.append(key)
+        return found
 
-    found: list[str] = []
-    with (
-        counting(len(baked.keys), "looking", "pictures", hidden=crew.quiet) as bar,
-        ThreadPoolExecutor(max(1, crew.workers)) as pool,
-        closing(pool.map(changed, groups)) as results,  # type: ignore[type-var]
-    ):
-        for rows, keys in zip(groups, results, strict=True):
-            bar.update(len(rows))
-            found += keys
-    if found:
+    groups = in_threads(changed, _groups(len(baked.keys)), crew.workers, unit="pictures", weigh=len, hidden=crew.quiet)
+    if found := [key for keys in groups for key in keys]:
         what = f"something else than was baked is now in {counted(len(found), 'picture')}, such as {printable(found[0])}"
         raise PrebakeError(f"{printable(out)}: {what}: {remedy}")
+
+
+def check_unchanged(plan: Plan, packed: Iterable[Packed], crew: Crew, *, by_time: bool) -> int:
+    """Look once more at all pictures of a bake whose shards are made: each must be what it was when the run began.
+
+    Without `by_time`, one whose time alone differs may hold what was baked.
+
+    Returns:
+        When that began, in ns since 1970.
+
+    Raises:
+        PrebakeError: one was changed meanwhile, or went away.
+    """
+    began, root = time.time_ns(), Path(plan.root)
+    hashes = None if by_time else _hashes(plan, packed)
+
+    def look(items: range, wanted: Wanted) -> None:
+        for item in items:
+            wanted()
+            key, stamp = plan.keys[item], plan.stamp_of(item)
+            if stamp is None or check_stamp(root, key, stamp, by_time=by_time) or hashes is None or not hashes[item].any():
+                continue
+            if not is_same(root, key, hashes[item].tobytes(), stamp):
+                raise was_changed(root / key)
+
+    in_threads(look, _groups(len(plan.keys)), crew.workers, unit="pictures", weigh=len, hidden=crew.quiet)
+    return began
+
+
+def _groups(count: int) -> list[range]:
+    """So many pictures, by their numbers, in groups for a thread."""
+    return [range(start, min(start + AT_ONCE, count)) for start in range(0, count, AT_ONCE)]
+
+
+def _hashes(plan: Plan, packed: Iterable[Packed]) -> Hashes:
+    """The hash of each item (N, 16), zero where none is known."""
+    found = np.zeros((len(plan.keys), NBYTES), np.uint8)
+    for done in packed:
+        if done.hashes:
+            found[done.items] = np.frombuffer(done.hashes, np.uint8).reshape(-1, NBYTES)
+    return found

@@ -17,7 +17,7 @@ from convert.image.code import decode_row
 from convert.manifest import Jpeg
 from convert.order import permutation
 from convert.plan import Plan
-from convert.source import read_item
+from convert.reading import read_item
 
 BUFFER = 64 << 20
 """Bytes that copies come from: more than caches hold."""

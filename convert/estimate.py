@@ -12,7 +12,7 @@ from convert.contracts import RejectError
 from convert.image.bake import Recipe
 from convert.image.decode import header_size
 from convert.manifest import Jpeg, Keys
-from convert.source import read_item
+from convert.reading import read_item
 
 LOOK = 200
 """Pictures whose headers are read."""

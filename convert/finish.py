@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -74,8 +75,14 @@ def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Fi
     return Finished(dataclasses.replace(manifest, files=(*files, sidefiles.describe(drawn))), "", duplicates)
 
 
-def commit(out: Path, manifest: Manifest) -> None:
-    """The manifest, last and at once: it is there = the bake is complete."""
+def commit(out: Path, manifest: Manifest, looked: int | None = None) -> None:
+    """The manifest, last and at once: it is there = the bake is complete.
+
+    Its time is when the pictures were `looked` at last, in ns since 1970: newer ones may be others. None: as it was.
+    """
     sync(out)  # the shards' names before the manifest's
+    time = (out / MANIFEST).stat().st_mtime_ns if looked is None else looked
     with replaced(out / MANIFEST) as file:
         file.write(manifest.sealed().to_json().encode())
+        file.flush()
+        os.utime(file.fileno(), ns=(time, time))

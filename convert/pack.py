@@ -22,8 +22,8 @@ from convert.misnamed import misnamed
 from convert.packed import Packed
 from convert.plan import WORK, Plan
 from convert.progress import Meter
+from convert.reading import read_item
 from convert.registry import load_format
-from convert.source import read_item
 from convert.work import load_work
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -34,18 +34,18 @@ def shard_name(number: int, format: Format) -> str:
     return f"shard-{number:05d}{format.suffix}"
 
 
-def pack(out: Path, number: int) -> Packed:
-    """Make shard `number` of the plan in `out/.prebake`.
+def pack(out: Path, number: int, *, by_time: bool = True) -> Packed:
+    """Make shard `number` of the plan in `out/.prebake`. Without `by_time`, a picture's time is no sign of a change.
 
     Raises:
-        PrebakeError: the disk is full, or the shard does not hold what was written into it.
+        PrebakeError: the disk is full, a picture was changed or went away, or the shard does not hold what was written into it.
     """
     plan, bake = load_work(out / WORK)
     format = load_format(plan.format)
     name = shard_name(plan.first + number, format)
     partial = out / f"{name}.{os.getpid()}.partial"
     try:
-        packed, ends = _write(partial, number, plan, bake)
+        packed, ends = _write(partial, number, plan, bake, by_time=by_time)
         packed.shard = Shard(name, 0, 0, "", None, None, len(packed.rejects))
         if packed.items:
             lengths = np.full(len(packed.items), plan.recipe.pixels.nbytes) if packed.lengths is None else packed.lengths
@@ -71,7 +71,7 @@ def pack(out: Path, number: int) -> Packed:
     return packed
 
 
-def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, list[bytes]]:
+def _write(partial: Path, number: int, plan: Plan, bake: Bake, *, by_time: bool) -> tuple[Packed, list[bytes]]:
     """Bake a shard's items into a file. Also returns the first and the last row's bytes."""
     items = plan.items(number)
     packed = Packed(Shard("", 0, 0, "", None, None), None, [], np.empty((0, 2), np.int32), [], Counter())
@@ -87,7 +87,7 @@ def _write(partial: Path, number: int, plan: Plan, bake: Bake) -> tuple[Packed, 
                 key = plan.keys[item]
                 seen = Counter[str]()
                 try:
-                    data = read_item(Path(plan.root), key, plan.stamp_of(item))
+                    data = read_item(Path(plan.root), key, plan.stamp_of(item), by_time=by_time)
                     digest = b"" if plan.dedupe == "off" else hash_of(data)  # first: the file is still in the CPU's cache
                     baked: Baked = bake(data, seen)
                 except RejectError as error:

@@ -19,7 +19,7 @@ from convert.labels.targets import Targets
 from convert.manifest import Keys, Target
 from convert.order import permutation
 from convert.replace import all_replaced
-from convert.source import Stamp
+from convert.stamp import Stamp
 
 WORK = ".prebake"
 PLAN = "plan.json"

@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
-
 from convert import journal, progress
 from convert.begun import check_begun
+from convert.changes import check_unchanged
 from convert.clearing import clear, clear_tables, sweep
 from convert.difference import both_versions
 from convert.duplicates import Duplicates
@@ -25,7 +24,6 @@ from convert.pack import pack
 from convert.packed import Packed
 from convert.packs import Packs
 from convert.plan import WORK, Plan
-from convert.source import NO_TIME
 from convert.stock import Kept, Trust, said, take_stock
 from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
 
@@ -59,24 +57,26 @@ def carry_out(
         overwrite: remove another bake that is there, finished or not.
 
     Raises:
-        PrebakeError: too many rejects, a disk that is full, a shard that failed too often, another run at the same place.
+        PrebakeError: too many rejects, a disk that is full, a shard that failed too often, another run at the same place, or a picture that
+            was changed or went away.
     """
     check_process()
     began = time.perf_counter()
     with place(out) as work, said_as_one_line(out):
         if not overwrite:
             _check_untouched(plan, out, trust)
+        by_time = trust is None or not trust.check_source
         with kept_when_it_fails(out, plan.shards):
             kept = Kept() if trust is None else _go_on(plan, out, crew, trust)
             if trust is None:
                 _begin(plan, out)
             elif say is not None:
                 say(said(kept, plan.shards))
-            packed = _shards(plan, out, crew, kept)
+            packed = _shards(plan, out, crew, kept, by_time=by_time)
             if not any(done.items for done in packed):
                 raise nothing_baked(plan, work)
             ended = finish(_by_all_versions(plan, kept), out, packed, preview)
-            commit(out, ended.manifest)
+            commit(out, ended.manifest, check_unchanged(plan, packed, crew, by_time=by_time))
     return Result(ended.manifest, packed, time.perf_counter() - began, ended.note, ended.duplicates)
 
 
@@ -99,8 +99,6 @@ def _go_on(plan: Plan, out: Path, crew: Crew, trust: Trust) -> Kept:
     clear_tables(out)
     kept = take_stock(out, plan, trust, crew)
     journal.begin(out / WORK, plan.fingerprint, plan.source, kept.lines.values())  # before the plan: what stays is right by either
-    if trust.check_source and plan.stamps is not None:
-        plan = dataclasses.replace(plan, stamps=np.stack([plan.stamps[:, 0], np.full(len(plan.stamps), NO_TIME)], axis=1))
     plan.save(out / WORK)
     return kept
 
@@ -111,7 +109,7 @@ def _by_all_versions(plan: Plan, kept: Kept) -> Plan:
     return dataclasses.replace(plan, pillow=functools.reduce(both_versions, [*made, plan.pillow]))
 
 
-def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept) -> Packs:
+def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept, *, by_time: bool) -> Packs:
     """Make every shard that is not there."""
     work, done = out / WORK, Packs(plan.shards)
     progress.create(work, plan.shards)
@@ -121,9 +119,10 @@ def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept) -> Packs:
             for item, reason, detail in packed.rejects:
                 meter.reject((plan.keys[item], reason, detail))
             meter.set(len(packed.items) + len(packed.rejects), len(packed.rejects))
+    function = functools.partial(pack, out) if by_time else functools.partial(pack, out, by_time=False)
     left = [number for number in range(plan.shards) if number not in kept.packed]
     with bar(work, len(plan.keys), crew, "baking") as tick:
         # What a killed worker left would take room from its second try.
         between = functools.partial(sweep, out)
-        run_shards(functools.partial(pack, out), left, crew, take=done.put, tick=tick, between=between)
+        run_shards(function, left, crew, take=done.put, tick=tick, between=between)
     return done

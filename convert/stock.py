@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from convert import journal
-from convert.bars import counting
-from convert.contracts import RejectError
 from convert.errors import counted, printable
-from convert.hashes import NBYTES, hash_of
 from convert.manifest import Shard
 from convert.pack import shard_name
 from convert.packed import Packed, restored
+from convert.pictures import changed_items, other_content, read_otherwise
 from convert.plan import WORK, Plan
 from convert.registry import load_format
-from convert.source import NO_TIME, read_item
 from convert.tasks import Crew
+from convert.threads import Wanted, in_threads
+
+BLOCK = 1 << 20
+"""Bytes that are read between two looks at whether they are wanted still."""
 
 
 @dataclass(frozen=True)
@@ -48,57 +44,58 @@ class Kept:
     """Which shards had been finished and are made again, and why."""
 
 
-def changed_items(there: Plan, plan: Plan, trust: Trust) -> npt.NDArray[np.int64]:
-    """The items whose files have another size or time than they had; with `check_source`, size alone."""
-    if there.stamps is None or plan.stamps is None or there.stamps.shape != plan.stamps.shape:
-        return np.arange(len(plan.keys))
-    old, new = there.stamps, plan.stamps
-    other = old[:, 0] != new[:, 0]
-    if not trust.check_source:
-        other |= (old[:, 1] != new[:, 1]) & (old[:, 1] != NO_TIME) & (new[:, 1] != NO_TIME)
-    return np.flatnonzero(other)
-
-
 def take_stock(out: Path, plan: Plan, trust: Trust, crew: Crew) -> Kept:
-    """Look at each finished shard: it stays if it is what it was, and its pictures are."""
-    kept = Kept()
-    found = journal.read(out / WORK)
-    if found is None:
-        return kept
-    changed = set(changed_items(Plan.load(out / WORK), plan, trust).tolist())
-    lines = sorted(found[1].items())
+    """Look at each finished shard: it stays if it is what it was, and its pictures are.
 
-    def why_again(pair: tuple[int, journal.Fields]) -> tuple[Packed | None, str]:
-        return _why_again(*pair, out=out, plan=plan, trust=trust, changed=changed)
+    Raises:
+        PrebakeError: a picture was changed meanwhile, or went away.
+    """
+    kept = Kept()
+    there = journal.read(out / WORK)
+    if there is None:
+        return kept
+    changed = set(changed_items(Plan.load(out / WORK), plan, by_time=not trust.check_source).tolist())
+    lines = sorted(there[1].items())
+
+    def look(pair: tuple[int, journal.Fields], wanted: Wanted) -> tuple[Packed | None, str]:
+        number, fields = pair
+        packed = restored(fields)
+        if packed is None or not _is_of(packed, number, plan):
+            return None, "its line in the journal is damaged"
+        why = _not_as_made(out / packed.shard.name, packed.shard, trust, wanted) or _changed(plan, packed, changed)
+        if not why and trust.check_source and (item := other_content(plan, packed, wanted)) is not None:
+            why = f"{printable(plan.keys[item])} has another content now"
+        return (None if why else packed), why
 
     quick = not trust.deep and not trust.check_source
-    # Reading and hashing let Python's lock go. Closing gives up what has not begun: Ctrl-C must not wait for all shards.
-    with (
-        counting(len(lines), "looking", "shards", hidden=quick or crew.quiet) as bar,
-        ThreadPoolExecutor(max(1, crew.workers)) as pool,
-        closing(pool.map(why_again, lines)) as reasons,  # type: ignore[type-var]
-    ):
-        for (number, fields), (packed, why) in zip(lines, reasons, strict=True):
-            bar.update()
-            if packed is None:
-                kept.again.append(f"{shard_name(plan.first + number, load_format(plan.format))}: {why}")
-            else:
-                kept.packed[number], kept.lines[number] = packed, fields
+    found = in_threads(look, lines, crew.workers, unit="shards", hidden=quick or crew.quiet)
+    for (number, fields), (packed, why) in zip(lines, found, strict=True):
+        if packed is None:
+            kept.again.append(f"{shard_name(plan.first + number, load_format(plan.format))}: {why}")
+        else:
+            kept.packed[number], kept.lines[number] = packed, fields
     return kept
 
 
-def _why_again(number: int, fields: journal.Fields, *, out: Path, plan: Plan, trust: Trust, changed: set[int]) -> tuple[Packed | None, str]:
-    """A finished shard; or None, and why it must be made again."""
-    packed = restored(fields)
-    if packed is None or not _is_of(packed, number, plan):
-        return None, "its line in the journal is damaged"
-    if why := _not_as_made(out / packed.shard.name, packed.shard, trust):
-        return None, why
+def _changed(plan: Plan, packed: Packed, changed: set[int]) -> str:
+    """Which picture is not what it was, as far as is known without reading all; empty if none is."""
     if seen := changed.intersection(_items(packed)):
-        return None, f"{printable(plan.keys[min(seen)])} was changed since"
-    if trust.check_source and (item := _other_content(plan, packed)) is not None:
-        return None, f"{printable(plan.keys[item])} has another content now"
-    return packed, ""
+        return f"{printable(plan.keys[min(seen)])} was changed since"
+    if (other := read_otherwise(plan, packed)) is not None:
+        item, reason = other
+        return f"{printable(plan.keys[item])} was rejected as {reason}, and is otherwise now"
+    return ""
+
+
+def rejects_changed(out: Path, plan: Plan) -> bool:
+    """Whether a picture that the system did not let be read is otherwise now.
+
+    Raises:
+        PrebakeError: one was changed meanwhile, or went away.
+    """
+    there = journal.read(out / WORK)
+    found = [(restored(fields), number) for number, fields in (there[1] if there else {}).items()]
+    return any(packed is not None and _is_of(packed, number, plan) and read_otherwise(plan, packed) is not None for packed, number in found)
 
 
 def _is_of(packed: Packed, number: int, plan: Plan) -> bool:
@@ -111,7 +108,7 @@ def _items(packed: Packed) -> list[int]:
     return [*packed.items, *(item for item, _, _ in packed.rejects)]
 
 
-def _not_as_made(path: Path, shard: Shard, trust: Trust) -> str:
+def _not_as_made(path: Path, shard: Shard, trust: Trust, wanted: Wanted) -> str:
     """What is wrong with a shard's file; empty if nothing is."""
     if not shard.count:
         return ""
@@ -119,28 +116,21 @@ def _not_as_made(path: Path, shard: Shard, trust: Trust) -> str:
         size = path.stat().st_size
         if size != shard.bytes:
             return f"it has {size:,} bytes, not {shard.bytes:,}"
-        if trust.deep:
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != shard.checksum:
-                    return "its checksum differs"
+        if trust.deep and _checksum(path, wanted) != shard.checksum:
+            return "its checksum differs"
     except OSError as error:
         return str(error.strerror)
     return ""
 
 
-def _other_content(plan: Plan, packed: Packed) -> int | None:
-    """The first item whose file holds something else than was baked. Of rejected ones no hash is known: their size must do."""
-    hashes = [packed.hashes[start : start + NBYTES] for start in range(0, len(packed.hashes), NBYTES)]
-    pairs = zip(packed.items, hashes, strict=True)
-    return next((item for item, known in pairs if not is_same(Path(plan.root), plan.keys[item], known)), None)
-
-
-def is_same(root: Path, key: str, known: bytes) -> bool:
-    """Whether a file can be read and has this hash."""
-    try:
-        return hash_of(read_item(root, key)) == known
-    except RejectError:
-        return False
+def _checksum(path: Path, wanted: Wanted) -> str:
+    """SHA-256 of a file, in hex."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            wanted()
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def said(kept: Kept, shards: int) -> str:

@@ -19,7 +19,8 @@ from convert.image.segments import SOI
 from convert.interrupts import signals_held_back
 from convert.manifest import Manifest
 from convert.plan import Plan
-from convert.source import read_item, read_start
+from convert.reading import read_item, read_start
+from convert.stamp import Stamp
 from convert.stored import Stored
 from convert.tally import Tally
 from convert.tasks import Crew, bar, check_process, nothing_baked, run_shards
@@ -87,7 +88,7 @@ def _rows(work: Path, number: int) -> Tally:
     """A shard's rows, as levels."""
     plan, bake = load_work(work)
     pixels = plan.recipe.pixels
-    return _look(work, plan, number, lambda key: as_pixels(bake(read_item(Path(plan.root), key)).row, pixels))
+    return _look(work, plan, number, lambda key, stamp: as_pixels(bake(read_item(Path(plan.root), key, stamp)).row, pixels))
 
 
 def _wide(work: Path, number: int) -> Tally:
@@ -95,23 +96,23 @@ def _wide(work: Path, number: int) -> Tally:
     plan, _ = load_work(work)
     root = Path(plan.root)
 
-    def levels(key: str) -> Array | None:
-        if read_start(root, key, len(SOI)) == SOI:  # a JPEG has 8 bits
+    def levels(key: str, stamp: Stamp | None) -> Array | None:
+        if read_start(root, key, len(SOI), stamp) == SOI:  # a JPEG has 8 bits
             return None
-        picture = decode_wide(read_item(root, key), plan.recipe.decoding)
+        picture = decode_wide(read_item(root, key, stamp), plan.recipe.decoding)
         return None if picture is None else picture[:, :, np.newaxis]
 
     return _look(work, plan, number, levels)
 
 
-def _look(work: Path, plan: Plan, number: int, levels: Callable[[str], Array | None]) -> Tally:
-    """Count what `levels` makes of each file of a shard, by its key."""
+def _look(work: Path, plan: Plan, number: int, levels: Callable[[str, Stamp | None], Array | None]) -> Tally:
+    """Count what `levels` makes of each file of a shard, by its key and its stamp."""
     tally = Tally()
     with closing(progress.Meter(work, number)) as meter:
         for done, item in enumerate(plan.items(number).tolist(), 1):
             key = plan.keys[item]
             try:
-                picture = levels(key)
+                picture = levels(key, plan.stamp_of(item))
             except RejectError as error:
                 tally.rejected[error.reason] += 1
                 meter.reject((key, error.reason, error.detail))

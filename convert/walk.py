@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from array import array
 from collections import Counter, deque
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from convert.errors import PrebakeError, printable
 from convert.manifest import Keys
+from convert.stamp import NO_FILE, Stamp, stamp_of
 
 EXTENSIONS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".mpo", ".ppm", ".pgm")
 """The extension decides whether a file is looked at; its content decides what it is."""
@@ -23,6 +25,8 @@ SIDE_EACH, SIDE_ALL = 8, 64
 """So many of each kind are remembered, of one folder and of all."""
 BLOCK = 4096
 """Names that are encoded at a time."""
+OWN = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM)
+"""What a name can have against being looked at, for good. All else is the disk's or the network's, and may be over soon."""
 
 
 class Pictures:
@@ -79,7 +83,7 @@ class Walk:
         """A folder's sub-folders, sorted, and its pictures; the path is relative, empty for the root.
 
         Raises:
-            PrebakeError: the folder cannot be listed.
+            PrebakeError: the folder cannot be listed, or something in it cannot be looked at.
         """
         prefix = f"{path}/" if path else ""
         folders, names, sizes, times = [], [], array("q"), array("q")
@@ -101,7 +105,7 @@ class Walk:
                         self.ignored["files of other kinds"] += 1
                         self._note(prefix, entry, noted)
         except OSError as error:
-            raise PrebakeError(f"{printable(self.root / path)} cannot be listed: {error.strerror}") from error
+            raise PrebakeError(f"{printable(error.filename or self.root / path)} cannot be listed: {error.strerror}") from error
         pictures = Pictures()
         pictures.add(prefix, names, sizes, times)
         return sorted(folders), pictures
@@ -155,14 +159,17 @@ def _identity(folder: Path) -> tuple[int, int]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself
+    except OSError as error:  # a link to itself
+        if error.errno not in OWN:
+            raise
         return False
 
 
-def _stamp(entry: os.DirEntry[str]) -> tuple[int, int]:
-    """Size, and when it was changed last."""
+def _stamp(entry: os.DirEntry[str]) -> Stamp:
+    """The stamp of what lies behind a name."""
     try:
-        info = entry.stat()
-    except OSError:  # a dangling link: rejected by name when it is read
-        return 0, 0
-    return info.st_size, info.st_mtime_ns
+        return stamp_of(entry.stat())
+    except OSError as error:  # a dangling link: rejected by name when it is read
+        if error.errno not in OWN or (error.errno == errno.ENOENT and not entry.is_symlink()):  # it went away after it was listed
+            raise
+        return NO_FILE

@@ -12,7 +12,7 @@ from PIL import Image
 
 from convert.contracts import RejectError
 from convert.image.decode import decode, header_size
-from convert.source import read_item
+from convert.reading import read_item
 
 HEIGHT, WIDTH = 37, 53
 JPEGS = {

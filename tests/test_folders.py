@@ -16,7 +16,8 @@ from torchvision.datasets import ImageFolder
 
 from convert.contracts import RejectError
 from convert.manifest import read_manifest
-from convert.source import read_item, scan
+from convert.reading import read_item
+from convert.source import scan
 
 
 def image_folder_samples(root: Path) -> list[tuple[str, int]]:
@@ -168,5 +169,5 @@ def test_a_regular_file_that_has_nothing_to_read_yet_is_unreadable(tmp_path: Pat
             return None
 
     (tmp_path / "kmsg.jpg").write_bytes(b"x")
-    monkeypatch.setattr("convert.source.FileIO", Waiting)
+    monkeypatch.setattr("convert.reading.FileIO", Waiting)
     assert reason(tmp_path, "kmsg.jpg") == "unreadable"

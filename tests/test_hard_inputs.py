@@ -17,7 +17,8 @@ from PIL import features
 
 from convert.contracts import RejectError
 from convert.image.decode import decode
-from convert.source import read_item, scan
+from convert.reading import read_item
+from convert.source import scan
 from readers import open_dataset
 
 DATA = Path(__file__).parent / "data"

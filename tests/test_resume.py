@@ -202,16 +202,16 @@ from convert import pack
 from convert.executors import local, serial
 from convert.__main__ import main
 read, local.EXECUTOR = pack.read_item, serial.EXECUTOR
-def changing(root, key, stamp):
+def changing(root, key, stamp, **more):
     if key == "dog/0003.jpg":
         with (root / key).open("ab") as file:
             file.write(b"more")
-    return read(root, key, stamp)
+    return read(root, key, stamp, **more)
 pack.read_item = changing
 main()
 """
     line = refused(prebake("memmap", source, tmp_path / "out", *RUN, command=(sys.executable, "-c", code)))
-    assert "dog/0003.jpg was changed while the bake ran; start again when nobody writes there" in line
+    assert "dog/0003.jpg was changed while prebake ran; start again when nobody writes there" in line
     whole("memmap", source, tmp_path / "out")
     whole("memmap", source, tmp_path / "undisturbed")
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
