@@ -78,11 +78,13 @@ def finish(plan: Plan, out: Path, packed: Sequence[Packed], preview: bool) -> Fi
 def commit(out: Path, manifest: Manifest, looked: int | None = None) -> None:
     """The manifest, last and at once: it is there = the bake is complete.
 
-    Its time is when the pictures were `looked` at last, in ns since 1970: newer ones may be others. None: as it was.
+    Its time is when the pictures were `looked` at last, in ns since 1970: newer ones may be others. None: that of the one it replaces.
     """
     sync(out)  # the shards' names before the manifest's
-    time = (out / MANIFEST).stat().st_mtime_ns if looked is None else looked
+    if looked is None and (out / MANIFEST).exists():
+        looked = (out / MANIFEST).stat().st_mtime_ns
     with replaced(out / MANIFEST) as file:
         file.write(manifest.sealed().to_json().encode())
-        file.flush()
-        os.utime(file.fileno(), ns=(time, time))
+        if looked is not None:
+            file.flush()  # what is written afterwards has a time of its own
+            os.utime(file.fileno(), ns=(looked, looked))

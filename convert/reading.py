@@ -15,6 +15,7 @@ from convert.errors import PrebakeError, printable
 from convert.stamp import NO_FILE, Stamp, changed, stamp_of
 
 DENIED = (errno.EACCES, errno.EPERM)
+NO_MORE = "it is no regular file any more"
 UNREAD = ("broken_symlink", "not_regular_file", "unreadable")
 """Reasons that the system had: it may have none any more, though the file is the same."""
 
@@ -52,6 +53,8 @@ def check_stamp(root: Path, key: str, stamp: Stamp, *, by_time: bool = True) -> 
         if stamp == NO_FILE:
             return True
         raise _away(path, error.strerror) from error
+    if now == NO_FILE != stamp:
+        raise _away(path, NO_MORE)
     if changed(stamp, now, by_time=by_time):
         raise was_changed(path)
     return stamp == now
@@ -86,13 +89,13 @@ def _opened(path: Path, *, was_file: bool) -> Iterator[FileIO]:
         with FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK)) as file:  # a FIFO must not hang the run
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 if was_file:
-                    raise _away(path, "it is no regular file any more")
+                    raise _away(path, NO_MORE)
                 raise RejectError("not_regular_file", "a pipe, socket or device")
             yield file
     except OSError as error:
         regular, why = _is_regular(path), error.strerror or str(error)
         if was_file and not (regular and error.errno in DENIED):
-            raise _away(path, why) from error
+            raise _away(path, NO_MORE if regular is False else why) from error
         raise RejectError(_unopened(path, regular), why) from error
 
 
