@@ -105,7 +105,9 @@ class Walk:
                         self.ignored["files of other kinds"] += 1
                         self._note(prefix, entry, noted)
         except OSError as error:
-            raise PrebakeError(f"{printable(error.filename or self.root / path)} cannot be listed: {error.strerror}") from error
+            raise PrebakeError(
+                f"{printable(error.filename or self.root / path)} cannot be listed ({error.strerror}): start again once it can be"
+            ) from error
         pictures = Pictures()
         pictures.add(prefix, names, sizes, times)
         return sorted(folders), pictures

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from here import Here, as_anybody, end
-from launch import digests, rows
+from launch import digests, prebake, rows
 from pictures import encoded, image_folder
 from PIL import Image
 
@@ -34,15 +34,32 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return Here(monkeypatch, capsys)
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    """Twenty-four pictures, four for a shard; and a link that leads nowhere and a pipe, which are rejected."""
-    root = image_folder(tmp_path / "source", {"cat": 11, "dog": 11})
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = image_folder(tmp_path_factory.mktemp("drawn") / "source", {"cat": 11, "dog": 11})
     for number in range(2):
         (root / "cat" / f"flat{number}.bmp").write_bytes(flat(number))
+    return copied(root, root.with_name("whole"))
+
+
+def copied(drawn: Path, root: Path) -> Path:
+    """Twenty-four pictures, four for a shard; and a link that leads nowhere and a pipe, which are rejected."""
+    shutil.copytree(drawn, root, ignore=shutil.ignore_patterns("dead.jpg", "pipe.jpg"))
     (root / "dog" / "dead.jpg").symlink_to("nowhere")
     os.mkfifo(root / "dog" / "pipe.jpg")
     return root
+
+
+@pytest.fixture
+def source(drawn: Path, tmp_path: Path) -> Path:
+    return copied(drawn, tmp_path / "source")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(drawn: Path) -> dict[str, str]:
+    done = prebake("memmap", drawn, drawn.with_name("out"), *RUN)
+    assert (done.returncode, done.stderr) == (0, "")
+    return digests(drawn.with_name("out"))
 
 
 def flat(level: int) -> bytes:
@@ -59,13 +76,13 @@ def rewrite(path: Path, level: int, *, late: int = 0) -> None:
 
 
 def fresh(here: Here, source: Path, *more: object) -> dict[str, str]:
-    """The bytes of a bake that nobody disturbed."""
+    """The bytes of a bake of the pictures as they are now."""
     out = source.parent / f"fresh-{len(list(source.parent.iterdir()))}"
     here.good("memmap", source, out, *RUN, *more)
     return digests(out)
 
 
-def test_a_source_that_goes_away_and_comes_back(here: Here, source: Path, tmp_path: Path) -> None:
+def test_a_source_that_goes_away_and_comes_back(here: Here, source: Path, tmp_path: Path, undisturbed: dict[str, str]) -> None:
     out, away = tmp_path / "out", tmp_path / "away"
     line = here.refused("memmap", source, out, *RUN, before={3: lambda: source.rename(away)})
     assert line.startswith(f"prebake: {source}/")
@@ -74,7 +91,7 @@ def test_a_source_that_goes_away_and_comes_back(here: Here, source: Path, tmp_pa
     assert not (out / MANIFEST).exists()
     away.rename(source)
     assert "goes on   with 3 of 6 shards" in here.good("memmap", source, out, *RUN)
-    assert digests(out) == fresh(here, source)
+    assert digests(out) == undisturbed
 
 
 def into_a_pipe(path: Path) -> None:
@@ -88,30 +105,35 @@ def into_a_folder(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("shard", "change", "says"),
     [
-        (Path.unlink, "cannot be read any more (No such file or directory)"),
-        (into_a_pipe, "cannot be read any more (it is no regular file any more)"),
-        (into_a_folder, "cannot be read any more (it is no regular file any more)"),
-        (lambda path: os.truncate(path, 0), "was changed while prebake ran; start again when nobody writes there"),
+        (2, Path.unlink, "cannot be read any more (No such file or directory)"),
+        (2, into_a_pipe, "cannot be read any more (it is no regular file any more)"),
+        (2, into_a_folder, "cannot be read any more (it is no regular file any more)"),
+        (2, lambda path: os.truncate(path, 0), "was changed while prebake ran; start again when nobody writes there"),
+        (5, Path.unlink, "cannot be read any more (No such file or directory)"),
+        (5, into_a_pipe, "cannot be read any more (it is no regular file any more)"),
     ],
 )
-@pytest.mark.parametrize("shard", [2, 5])
 def test_a_picture_is_no_reject_for_what_became_of_it(
-    here: Here, source: Path, tmp_path: Path, *, change: Callable[[Path], None], says: str, shard: int
+    here: Here,
+    drawn: Path,
+    tmp_path: Path,
+    undisturbed: dict[str, str],
+    *,
+    shard: int,
+    change: Callable[[Path], None],
+    says: str,
 ) -> None:
-    """Before its shard is made, and afterwards."""
-    undisturbed = fresh(here, source)
-    shutil.copytree(source, tmp_path / "safe", symlinks=True, ignore=shutil.ignore_patterns("pipe.jpg"))
-    out, path = tmp_path / "out", source / "cat" / "0010.jpg"  # of the third shard
-    line = here.refused("memmap", source, out, *RUN, before={shard: lambda: change(path)})
+    """Before its shard is made, the third, and afterwards."""
+    source, out, kept = copied(drawn, tmp_path / "source"), tmp_path / "out", 2 if shard == 2 else 6
+    line = here.refused("memmap", source, out, *RUN, before={shard: lambda: change(source / "cat" / "0010.jpg")})
     assert f"cat/0010.jpg {says}" in line
-    assert f"{2 if shard == 2 else 6} of 6 shards kept" in line
+    assert f"{kept} of 6 shards kept" in line
     assert not (out / MANIFEST).exists()
     shutil.rmtree(source)
-    shutil.copytree(tmp_path / "safe", source, symlinks=True)
-    os.mkfifo(source / "dog" / "pipe.jpg")
-    assert f"goes on   with {2 if shard == 2 else 6} of 6 shards" in here.good("memmap", source, out, *RUN)
+    copied(drawn, source)
+    assert f"goes on   with {kept} of 6 shards" in here.good("memmap", source, out, *RUN)
     assert digests(out) == undisturbed
 
 
@@ -155,8 +177,9 @@ def test_a_file_that_goes_away_while_it_is_listed(source: Path) -> None:
     assert _stamp(found["dead.jpg"]) == _stamp(found["pipe.jpg"]) == NO_FILE
 
 
-def test_what_nobody_may_read_is_a_reject_until_it_may_be_read(here: Here, source: Path, tmp_path: Path) -> None:
-    undisturbed = fresh(here, source)
+def test_what_nobody_may_read_is_a_reject_until_it_may_be_read(
+    here: Here, source: Path, tmp_path: Path, undisturbed: dict[str, str]
+) -> None:
     path, out, still = source / "cat" / "0000.jpg", tmp_path / "out", tmp_path / "still"
     path.chmod(0)
     with as_anybody():
@@ -230,9 +253,9 @@ def test_a_picture_that_is_changed_after_all_were_looked_at(
     assert "1 picture newer than the bake, such as cat/flat0.bmp" in here("memmap", source, out, *RUN).error
 
 
-def test_contents_are_compared_where_times_mean_nothing(here: Here, source: Path, tmp_path: Path) -> None:
+def test_contents_are_compared_where_times_mean_nothing(here: Here, source: Path, tmp_path: Path, undisturbed: dict[str, str]) -> None:
     begun, checked = tmp_path / "begun", (*RUN, "--check-source")
-    first, last = source / "cat" / "flat0.bmp", source / "dog" / "0010.jpg"
+    first = source / "cat" / "flat0.bmp"
     here.refused("memmap", source, begun, *RUN, before={4: end})
 
     def touch() -> None:
@@ -242,11 +265,10 @@ def test_contents_are_compared_where_times_mean_nothing(here: Here, source: Path
 
     shutil.copytree(begun, tmp_path / "same")
     assert "goes on   with 4 of 6 shards" in here.good("memmap", source, tmp_path / "same", *checked, before={5: touch})
-    assert digests(tmp_path / "same") == fresh(here, source)
+    assert digests(tmp_path / "same") == undisturbed
     line = here.refused("memmap", source, begun, *checked, before={5: lambda: rewrite(first, 99, late=1)})
     assert "cat/flat0.bmp was changed while prebake ran" in line
     assert "6 of 6 shards kept" in line
-    assert last.exists()
     assert "goes on   with 5 of 6 shards" in here.good("memmap", source, begun, *checked)
     assert digests(begun) == fresh(here, source)
 
