@@ -16,6 +16,7 @@ from convert import commands, run
 from convert.cli import run_command
 from convert.errors import PrebakeError
 from convert.executors import local, serial
+from convert.pack import pack
 
 Done = Callable[[], object]
 CAPABILITIES, OVERRIDES = 0x20080522, 0b110
@@ -43,7 +44,7 @@ class Here:
         code = 0
         with self._patch.context() as patch:
             patch.setattr(sys, "argv", ["prebake", *map(str, args)])
-            patch.setattr(run, "pack", _after(before or {}, run.pack))
+            patch.setattr(run, "pack", _after(before or {}))
             try:
                 run_command()
             except SystemExit as ended:
@@ -63,7 +64,7 @@ class Here:
         return ran.error.strip()
 
 
-def _after(before: dict[int, Done], pack: Callable[..., Any]) -> Callable[..., Any]:
+def _after(before: dict[int, Done]) -> Callable[..., Any]:
     def late(out: Path, number: int, **more: Any) -> Any:
         before.get(number, int)()
         return pack(out, number, **more)

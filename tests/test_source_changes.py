@@ -20,6 +20,7 @@ from PIL import Image
 from convert import changes, finish, run, survey
 from convert.errors import PrebakeError
 from convert.manifest import MANIFEST, read_manifest
+from convert.pictures import is_same
 from convert.reading import read_item
 from convert.source import scan
 from convert.stamp import NO_FILE, stamp_of
@@ -307,7 +308,7 @@ def test_a_source_that_goes_away_while_it_is_counted(here: Here, source: Path, t
 
 
 def test_a_source_that_goes_away_while_it_is_compared(here: Here, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, away, is_same = tmp_path / "out", tmp_path / "away", changes.is_same
+    out, away = tmp_path / "out", tmp_path / "away"
     here.good("memmap", source, out, *RUN)
 
     def late(root: Path, *more: object) -> bool:
