@@ -110,6 +110,9 @@ def test_pictures_that_came_and_went(source: Path, tmp_path: Path) -> None:
     (source / "cat" / "0001.jpg").rename(source / "cat" / "new.jpg")
     line = refused(prebake("memmap", source, tmp_path / "out", *RUN))
     assert "of other pictures: 1 new, such as cat/new.jpg, 1 gone, such as cat/0001.jpg" in line
+    (source / "cat" / "new.jpg").unlink()
+    line = refused(prebake("memmap", source, tmp_path / "out", *SMALL))  # whose shards would be one, too
+    assert "of other pictures: 1 gone, such as cat/0001.jpg" in line
 
 
 def test_changed_pictures_are_baked_again(source: Path, tmp_path: Path) -> None:
