@@ -18,7 +18,7 @@ from convert.errors import counted, printable
 from convert.hashes import NBYTES, hash_of
 from convert.manifest import Shard
 from convert.pack import shard_name
-from convert.packed import Packed, restored
+from convert.packed import Packed, restored, suits
 from convert.plan import WORK, Plan
 from convert.registry import load_format
 from convert.source import NO_TIME, read_item
@@ -104,6 +104,7 @@ def _why_again(number: int, fields: journal.Fields, *, out: Path, plan: Plan, tr
 def _is_of(packed: Packed, number: int, plan: Plan) -> bool:
     """Whether a line tells of the shard that its number says."""
     named = packed.shard.name == shard_name(plan.first + number, load_format(plan.format)) and packed.shard.count == len(packed.items)
+    named = named and suits(packed, plan.recipe.pixels, hashed=plan.dedupe != "off")
     return named and 0 <= number < plan.shards and sorted(_items(packed)) == sorted(plan.items(number).tolist())
 
 
