@@ -62,7 +62,7 @@ def read(work: Path) -> tuple[Fields, dict[int, Fields]] | None:
         return None
     if not found or found[0].get("journal") != VERSION:
         return None
-    return found[0], {fields["number"]: fields for fields in found[1:] if type(fields.get("number")) is int}
+    return found[0], {fields["number"]: fields for fields in found[1:] if type(fields.get("number")) is int and fields["number"] >= 0}
 
 
 def to_line(fields: Fields) -> bytes:

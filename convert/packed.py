@@ -95,7 +95,8 @@ def _agrees(packed: Packed) -> bool:
         placed = shard.stride is None and packed.offsets.min() >= 0 and ends.max() <= shard.bytes
     else:
         placed = shard.stride is not None and packed.lengths is None
-    measured = packed.sizes.min() > 0 and (packed.stored is None) == (packed.lengths is None)
+    least = min(array.min() for array in (packed.sizes, packed.stored, packed.lengths) if array is not None)
+    measured = least > 0 and (packed.stored is None) == (packed.lengths is None)
     return bool(placed and measured and CHECKSUM.fullmatch(shard.checksum))
 
 

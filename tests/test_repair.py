@@ -338,7 +338,7 @@ def test_a_table_that_is_no_regular_file_and_not_verified(copy: Path) -> None:
     with pytest.raises(PrebakeError, match=r"targets\.npy is missing, damaged or of another bake"):
         read_inventory(copy)
     as_pipe(shard(copy, 0))
-    with pytest.raises(PrebakeError, match="it is no regular file|cannot be read"):
+    with pytest.raises(PrebakeError, match="cannot be read"):
         count_stored(copy, read_manifest(copy), CREW)
 
 

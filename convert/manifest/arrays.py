@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+MAGIC = b"\x93NUMPY"
+
 
 def regular(path: Path) -> Path:
     """The path, if a regular file is there.
@@ -29,13 +31,13 @@ def load_array(path: Path, *, mapped: bool = True) -> npt.NDArray[Any]:
         OSError: it cannot be read, or is no regular file.
         ValueError: it holds something else.
     """
-    regular(path)
+    with regular(path).open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:  # of an archive NumPy would make something else
+            raise ValueError("it is no array")
     try:
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except OSError:
         raise
     except Exception as error:  # what NumPy, zipfile and tokenize have against bytes is of any type
         raise ValueError(f"it is no array: {type(error).__name__}: {error}") from error
-    if not isinstance(array, np.ndarray):
-        raise ValueError("it is an archive, not an array")
     return np.asarray(array)
