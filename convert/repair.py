@@ -131,7 +131,6 @@ def _bench(work: Path) -> Iterator[Path]:
 def _make(plan: Plan, bench: Path, bad: list[int], crew: Crew, *, take: Callable[[int, Packed], None]) -> None:
     """Make some of the shards; `take` gets each once it is whole."""
     work = bench / WORK
-    sweep(bench)  # what a killed repair left, maybe by the same process id
     plan.save(work)
     journal.begin(work, plan.fingerprint, plan.source)
     progress.create(work, plan.shards)
