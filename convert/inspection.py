@@ -64,7 +64,7 @@ def _check_absent(path: Path) -> str:
 
 
 def check_file(folder: Path, file: Shard | SideFile, tell: Callable[[float], None] = lambda _: None, *, content: bool = True) -> str:
-    """What is wrong with a file's size or `content`; empty if nothing is, `Spared` where nobody knows. `tell` hears which share was read."""
+    """What is wrong with a file's size or `content`; empty if nothing is, `Spared` where nobody knows. `tell` hears what share was read."""
     path = folder / file.name
     try:
         info = path.stat()

@@ -99,6 +99,8 @@ FIELDS = ("items", "sizes", "rejects", "seen", "hashes", "lengths", "offsets", "
 def test_values_of_a_wrong_type(begun: tuple[Plan, Path, dict[str, str]], name: str, tmp_path: Path) -> None:
     plan, out, whole = begun
     coded = plan.recipe.jpeg is not None
+    if not coded and name in ("items", "sizes", "rejects", "seen", "pillow", "shard"):
+        return  # the same for both encodings
     for place, odd in enumerate(ODD):
         if odd is None and not coded and name in ("lengths", "offsets", "stored"):
             continue
@@ -146,7 +148,7 @@ def test_a_shard_that_cannot_be(begun: tuple[Plan, Path, dict[str, str]], name: 
 def test_numbers_that_lead_out_of_the_shard(begun: tuple[Plan, Path, dict[str, str]], name: str, tmp_path: Path) -> None:
     plan, out, whole = begun
     if plan.recipe.jpeg is None:
-        pytest.skip("rows at equal distances have none")
+        return  # rows at equal distances have none
     copy = Path(shutil.copytree(out, tmp_path / "copy"))
 
     def larger(fields: Fields) -> None:
