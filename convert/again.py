@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from convert.errors import printable
+from convert.errors import PrebakeError, printable
 from convert.hashes import HASHES, NBYTES
 from convert.image.pillow import pillow_versions
-from convert.manifest import Keys, Manifest
+from convert.manifest import Keys, Manifest, load_array
+from convert.pack import shard_name
 from convert.packed import Packed
 from convert.plan import Plan
 from convert.recipe import recipe_of
+from convert.registry import load_format
 from convert.stored import Stored
 
 
 def plan_again(folder: Path, manifest: Manifest, source: Path) -> Plan:
-    """A plan by which each shard gets the rows that it had."""
+    """A plan by which each shard gets the rows that it had. The tables are what the manifest says (`convert.tables.check_arrays`).
+
+    Raises:
+        PrebakeError: shards have other names than a bake gives them.
+    """
     ends = np.cumsum([shard.count for shard in manifest.shards])
     counts = np.array([shard.count for shard in manifest.shards])
     room = counts + [shard.rejected for shard in manifest.shards]
-    targets = np.load(folder / "targets.npy", allow_pickle=False) if manifest.target.width else None
-    first = int(manifest.shards[0].name.removeprefix("shard-").partition(".")[0])
+    targets = load_array(folder / "targets.npy", mapped=False) if manifest.target.width else None
     return Plan(
         root=str(source.absolute()),
         format=manifest.format,
@@ -40,9 +46,20 @@ def plan_again(folder: Path, manifest: Manifest, source: Path) -> Plan:
         keys=Keys.load(folder),
         targets=targets,
         columns={},
-        first=first,
+        first=_first(folder, manifest),
         ranges=np.stack([ends - counts, ends, room], axis=1).astype(np.int64),
     )
+
+
+def _first(folder: Path, manifest: Manifest) -> int:
+    """The first shard's number."""
+    format = load_format(manifest.format)
+    found = re.match("shard-([0-9]{5,9})[.]", manifest.shards[0].name)
+    first = int(found[1]) if found else 0
+    for number, shard in enumerate(manifest.shards, first):
+        if shard.name != (name := shard_name(number, format)):
+            raise PrebakeError(f"{printable(folder / shard.name)} should be called {name}: repair makes no shards of other names")
+    return first
 
 
 @dataclass(frozen=True)
@@ -74,7 +91,7 @@ class Again:
         """The first item whose file has another hash than was noted; None if there is none, or nothing was noted."""
         if not self.hashed:
             return None
-        known = np.load(self.folder / HASHES, mmap_mode="r", allow_pickle=False)[slice(*self.plan.bounds(number))]
+        known = load_array(self.folder / HASHES)[slice(*self.plan.bounds(number))]
         now = np.frombuffer(packed.hashes, np.uint8).reshape(-1, NBYTES)
         other = np.flatnonzero((known != now).any(axis=1))
         return packed.items[int(other[0])] if len(other) else None

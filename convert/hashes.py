@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.errors import PrebakeError, printable
-from convert.manifest import Keys, read_manifest
+from convert.manifest import Keys, load_array, read_manifest, regular
 
 HASHES = "hashes.npy"
 NBYTES = 16
@@ -82,7 +82,7 @@ def read_inventory(folder: Path) -> Inventory | None:
 
 def _verify(path: Path, checksum: str) -> None:
     try:
-        with path.open("rb") as file:
+        with regular(path).open("rb") as file:
             good = hashlib.file_digest(file, "sha256").hexdigest() == checksum
     except OSError as error:
         raise _damaged(path) from error
@@ -93,12 +93,12 @@ def _verify(path: Path, checksum: str) -> None:
 def _load(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """An array that was verified; a manifest that was tampered with is still no reason for a crash."""
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        array = load_array(path, mapped=False)
+    except (OSError, ValueError) as error:
         raise _damaged(path) from error
     if array.dtype != dtype or array.shape != shape:
         raise _damaged(path)
-    return np.asarray(array)
+    return array
 
 
 def _damaged(path: Path) -> PrebakeError:

@@ -14,12 +14,18 @@ import numpy.typing as npt
 
 from convert.contracts import Format
 from convert.errors import printable
-from convert.manifest import Manifest, Shard, SideFile
+from convert.manifest import Manifest, Shard, SideFile, load_array
 from convert.progress import Meter
 from convert.registry import load_format
 from convert.stored import Stored
 
 BLOCK = 1 << 20
+
+
+class Spared(str):
+    """Said of what must stay as it is: a file that cannot be read, which is not damage, or a folder in its place."""
+
+    __slots__ = ()
 
 
 def inspect(folder: Path, manifest: Manifest, work: Path, deep: bool, number: int) -> str:  # noqa: PLR0917 - `functools.partial` takes them
@@ -38,7 +44,7 @@ def inspect(folder: Path, manifest: Manifest, work: Path, deep: bool, number: in
     shard = shards[number]
     with closing(Meter(work, number)) as meter:
         if not shard.count:
-            wrong = "is there, and its manifest says that it is empty" if (folder / shard.name).exists() else ""
+            wrong = _check_absent(folder / shard.name)
         else:
             wrong = check_file(folder, shard, lambda share: meter.set(int(share * shard.count), 0))
         meter.set(shard.count, 0)
@@ -50,11 +56,20 @@ def inspect(folder: Path, manifest: Manifest, work: Path, deep: bool, number: in
         return f"cannot be opened: {type(error).__name__}: {printable(error)}"
 
 
+def _check_absent(path: Path) -> str:
+    """What is wrong where no file should be."""
+    if path.is_dir():
+        return Spared("is a folder")
+    return "is there, and its manifest says that it is empty" if path.exists() or path.is_symlink() else ""
+
+
 def check_file(folder: Path, file: Shard | SideFile, tell: Callable[[float], None] = lambda _: None, *, content: bool = True) -> str:
-    """What is wrong with a file's size or `content`; empty if nothing is. `tell` hears which share has been read."""
+    """What is wrong with a file's size or `content`; empty if nothing is, `Spared` where nobody knows. `tell` hears what share was read."""
     path = folder / file.name
     try:
         info = path.stat()
+        if stat.S_ISDIR(info.st_mode):
+            return Spared("is a folder")
         if not stat.S_ISREG(info.st_mode):  # a pipe would be waited for, and a device has no end
             return "is no file"
         size = info.st_size
@@ -71,7 +86,7 @@ def check_file(folder: Path, file: Shard | SideFile, tell: Callable[[float], Non
     except FileNotFoundError:
         return "is missing"
     except OSError as error:
-        return f"cannot be read: {error.strerror}"
+        return Spared(f"cannot be read: {error.strerror}")
     return "" if digest.hexdigest() == file.checksum else "was changed: its checksum differs"
 
 
@@ -94,7 +109,7 @@ def _check_targets(folder: Path, manifest: Manifest, number: int, format: Format
     if format.targets is None or manifest.target.kind == "none":
         return ""
     start = sum(before.count for before in manifest.shards[:number])
-    there = np.load(folder / "targets.npy", mmap_mode="r", allow_pickle=False)[start : start + manifest.shards[number].count]
+    there = load_array(folder / "targets.npy")[start : start + manifest.shards[number].count]
     here = _array(format.targets(folder / manifest.shards[number].name), there.dtype)
     if here.shape != there.shape or not np.array_equal(here, there, equal_nan=there.dtype.kind == "f"):
         return "has other labels than targets.npy"

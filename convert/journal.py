@@ -53,6 +53,8 @@ def note(work: Path, number: int, fields: Fields) -> None:
 
 def read(work: Path) -> tuple[Fields, dict[int, Fields]] | None:
     """The first line, and those of the shards, by number; None if there is no journal."""
+    if not (work / JOURNAL).is_file():
+        return None
     try:
         with (work / JOURNAL).open("rb") as file:
             found = [fields for line in file if (fields := from_line(line))]
@@ -60,7 +62,7 @@ def read(work: Path) -> tuple[Fields, dict[int, Fields]] | None:
         return None
     if not found or found[0].get("journal") != VERSION:
         return None
-    return found[0], {fields["number"]: fields for fields in found[1:] if type(fields.get("number")) is int}
+    return found[0], {fields["number"]: fields for fields in found[1:] if type(fields.get("number")) is int and fields["number"] >= 0}
 
 
 def to_line(fields: Fields) -> bytes:
@@ -87,7 +89,7 @@ def from_line(line: bytes) -> Fields | None:
         return None
     try:
         found = json.loads(text, object_hook=_rich)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, MemoryError):  # of what numbers and nesting there are
         return None
     return found if isinstance(found, dict) else None
 

@@ -16,8 +16,10 @@ import numpy.typing as npt
 from convert.hashes import Inventory
 from convert.image.bake import Recipe
 from convert.labels.targets import Targets
-from convert.manifest import Keys, Target
+from convert.manifest import Keys, Target, load_array, regular
+from convert.manifest.fields import need
 from convert.order import permutation
+from convert.planned import plan_fields
 from convert.replace import all_replaced
 from convert.stamp import Stamp
 
@@ -126,16 +128,25 @@ class Plan:
 
     @classmethod
     def load(cls, folder: Path) -> Plan:
-        """Read it back; the arrays are mapped, not read."""
+        """Read it back; the arrays are mapped, not read.
 
-        def mapped(name: str) -> npt.NDArray[Any] | None:
-            path = folder / name
-            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) if path.exists() else None
+        Raises:
+            OSError: a file cannot be read, or is no regular file.
+            ValueError, KeyError, TypeError, PrebakeError: one holds something else.
+        """
+        keys = Keys.load(folder)
 
-        fields = json.loads((folder / PLAN).read_text("utf-8"))
-        recipe, target = Recipe.from_json(fields.pop("recipe")), Target(**fields.pop("target"))
-        fields["classes"] = tuple(fields["classes"])
-        plan = cls(**fields, recipe=recipe, target=target, keys=Keys.load(folder), targets=mapped(TARGETS), columns={})
-        plan = dataclasses.replace(plan, stamps=mapped(STAMPS), ranges=mapped(RANGES))
-        plan.__dict__["positions"] = mapped(POSITIONS)
+        def mapped(name: str, dtype: Any, rest: tuple[int, ...] = (), rows: int = len(keys)) -> npt.NDArray[Any] | None:
+            if not (folder / name).exists():
+                return None
+            array = load_array(folder / name)
+            need(array.dtype == dtype and array.shape == (rows, *rest), f"{name} holds {array.dtype} {array.shape}")
+            return array
+
+        fields = plan_fields(regular(folder / PLAN).read_text("utf-8"))
+        target = fields["target"]
+        kind, rest = (np.float32, (target.width,)) if target.kind == "values" else (np.int64, ())
+        stamps, ranges = mapped(STAMPS, np.int64, (2,)), mapped(RANGES, np.int64, (3,), fields["shards"])
+        plan = cls(**fields, keys=keys, targets=mapped(TARGETS, kind, rest), columns={}, stamps=stamps, ranges=ranges)
+        plan.__dict__["positions"] = mapped(POSITIONS, np.int64)
         return plan

@@ -49,8 +49,8 @@ def _thumb(levels: npt.NDArray[np.uint8], side: tuple[int, int]) -> Image.Image:
     return thumb
 
 
-def draw_preview(out: Path, manifest: Manifest, targets: npt.NDArray[np.int64] | None) -> Path:
-    """Write `preview.png` into a bake, but for its manifest, and return its path."""
+def draw_preview(out: Path, manifest: Manifest, targets: npt.NDArray[np.int64] | None, into: Path | None = None) -> Path:
+    """Write `preview.png` into a bake, but for its manifest, or into another folder, and return its path."""
     groups, stored = _groups(manifest, targets), Stored(out, manifest)
     height, width = (1, 1) if manifest.shape is None else manifest.shape[:2]
     columns = max(min(COLUMNS, len(rows)) for _, rows in groups)
@@ -68,6 +68,6 @@ def draw_preview(out: Path, manifest: Manifest, targets: npt.NDArray[np.int64] |
         top += count * (side[1] + GAP)
     total = len(manifest.classes)
     _text(draw, (GAP, top), f"{len(groups)} of {total} classes" if len(groups) < total else f"{manifest.count} pictures")
-    path = out / PREVIEW
+    path = (into or out) / PREVIEW
     sheet.save(path, compress_level=3)
     return path

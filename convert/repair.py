@@ -8,28 +8,30 @@ from __future__ import annotations
 import dataclasses
 import functools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from convert import journal, progress
 from convert.again import Again, plan_again
-from convert.difference import both_versions, other_versions
+from convert.clearing import sweep
+from convert.difference import other_versions
 from convert.errors import PrebakeError, printable
+from convert.exchange import Exchange
 from convert.failing import said_as_one_line
 from convert.finish import commit
 from convert.hashes import HASHES
-from convert.manifest import MANIFEST, Manifest, Shard, read_manifest
-from convert.output import place
+from convert.inspection import Spared
+from convert.interrupts import signals_held_back
+from convert.manifest import MANIFEST, Manifest, Shard, load_array, read_manifest
+from convert.output import place, tidy
 from convert.pack import pack
 from convert.packed import Packed
 from convert.plan import WORK, Plan
 from convert.preview import PREVIEW, draw_preview
-from convert.replace import sync
 from convert.sidefiles import describe
+from convert.tables import check_arrays
 from convert.tasks import Crew, bar, run_shards
 from convert.verify import Verdict, verify
 
@@ -49,66 +51,58 @@ class Repaired:
 
 
 def repair(folder: Path, source: Path, crew: Crew, *, allow_version_change: bool = False) -> Repaired:
-    """Look at all shards, and make the bad ones again from the pictures below `source`. A shard is replaced once the new one is whole.
+    """Look at all shards, and make the bad ones again from the pictures below `source`; each is replaced as soon as the new one is whole.
 
     Raises:
-        PrebakeError: tables are bad, too; another Pillow may give other pixels.
+        PrebakeError: tables are bad, too, or cannot be read; a folder is in a file's place; another Pillow may give other pixels.
     """
     before = verify(folder, crew)
-    bad = before.bad_shards
+    bad, torn = before.bad_shards, before.torn
     _check_rest(before)
-    torn = PREVIEW in before.wrong
     if not bad and not torn:
+        tidy(folder)
         return Repaired(before, [])
     manifest = before.manifest
+    before.wrong |= {name: wrong for name, wrong in check_arrays(folder, manifest).items() if name not in before.wrong}
+    _check_rest(before)
     plan = plan_again(folder, manifest, source)
     hashed = any(file.name == HASHES for file in manifest.files) and HASHES not in before.wrong
     _check_versions(folder, manifest.pillow, plan.pillow, allowed=allow_version_change, hashed=hashed)
-    with place(folder) as work, said_as_one_line(folder), _bench(work) as bench:
+    exchange = Exchange(Again(folder, manifest, plan, hashed), len(bad), manifest)
+    with place(folder) as work, exchange.said_when_it_fails(), said_as_one_line(folder), _bench(work) as bench:
         if read_manifest(folder) != manifest:
             raise PrebakeError(f"{printable(folder)} was changed while it was looked at: start again")
-        packed = _make(plan, bench, bad, crew) if bad else {}
-        made = _put(packed, bench, Again(folder, manifest, plan, hashed), before)
-        now = manifest
-        if any(shard.checksum != manifest.shards[number].checksum for number, shard in made.items()):
-            shards = tuple(made.get(number, shard) for number, shard in enumerate(manifest.shards))
-            now = dataclasses.replace(manifest, shards=shards, pillow=both_versions(manifest.pillow, plan.pillow))
-        torn = torn and len(made) == len(bad)
+        sweep(folder)
+        if bad:
+            _make(plan, bench, bad, crew, take=functools.partial(exchange.take, bench))
+        for number, why in exchange.others.items():
+            before.wrong[manifest.shards[number].name] += f"; {why}"
+        torn = torn and all(shard.name not in before.wrong or number in exchange.made for number, shard in enumerate(manifest.shards))
         if torn:
-            now = _draw(folder, now)
+            _draw(folder, exchange.now, bench)
+    return Repaired(before, [shard for _, shard in sorted(exchange.made.items())], torn)
+
+
+def _draw(folder: Path, manifest: Manifest, bench: Path) -> None:
+    """Draw the contact sheet again. Another Pillow draws and compresses in another way."""
+    labels = load_array(folder / "targets.npy", mapped=False) if manifest.target.kind == "class" else None
+    drawn = draw_preview(folder, manifest, labels, bench)
+    file = describe(drawn)
+    now = dataclasses.replace(manifest, files=tuple(file if each.name == PREVIEW else each for each in manifest.files))
+    with signals_held_back():
+        drawn.rename(folder / PREVIEW)  # not into it: a link could lead anywhere
         if now != manifest:
             commit(folder, now)
-    return Repaired(before, list(made.values()), torn)
-
-
-def _put(packed: dict[int, Packed], bench: Path, again: Again, before: Verdict) -> dict[int, Shard]:
-    """Put those that came out as they were in their places; of others, say why not."""
-    made: dict[int, Shard] = {}
-    for number, done in sorted(packed.items()):
-        old = again.manifest.shards[number]
-        if why := again.differs(number, done):
-            before.wrong[old.name] += f"; {why}"
-            continue
-        made[number] = dataclasses.replace(done.shard, rejected=old.rejected)
-        if done.shard.count:
-            (bench / old.name).rename(again.folder / old.name)
-        else:
-            (again.folder / old.name).unlink()
-    sync(again.folder)
-    return made
-
-
-def _draw(folder: Path, manifest: Manifest) -> Manifest:
-    """Draw the contact sheet again. Another Pillow draws and compresses in another way."""
-    labels = np.load(folder / "targets.npy", allow_pickle=False) if manifest.target.kind == "class" else None
-    file = describe(draw_preview(folder, manifest, labels))
-    return dataclasses.replace(manifest, files=tuple(file if each.name == PREVIEW else each for each in manifest.files))
 
 
 def _check_rest(verdict: Verdict) -> None:
+    """Look that all is there that shards are made by, and nothing in their way."""
+    if folders := [name for name in verdict.wrong if (verdict.folder / name).is_dir()]:
+        raise PrebakeError(f"{printable(verdict.folder / folders[0])} is a folder, where a file belongs: move it elsewhere")
     if lost := [name for name in (MANIFEST, *NEEDED) if name in verdict.wrong]:
-        what = f"{lost[0]} {verdict.wrong[lost[0]]}"
-        raise PrebakeError(f"{printable(verdict.folder / what)}: without it nothing can be repaired; copy the bake again, or bake it again")
+        wrong = verdict.wrong[lost[0]]
+        remedy = "look at its permissions and the disk" if isinstance(wrong, Spared) else "copy the bake again, or bake it again"
+        raise PrebakeError(f"{printable(verdict.folder / f'{lost[0]} {wrong}')}: without it nothing can be repaired; {remedy}")
 
 
 def _check_versions(folder: Path, old: dict[str, str], new: dict[str, str], *, allowed: bool, hashed: bool) -> None:
@@ -134,14 +128,12 @@ def _bench(work: Path) -> Iterator[Path]:
         shutil.rmtree(bench, ignore_errors=True)
 
 
-def _make(plan: Plan, bench: Path, bad: list[int], crew: Crew) -> dict[int, Packed]:
-    """Make some of the shards."""
+def _make(plan: Plan, bench: Path, bad: list[int], crew: Crew, *, take: Callable[[int, Packed], None]) -> None:
+    """Make some of the shards; `take` gets each once it is whole."""
     work = bench / WORK
     plan.save(work)
     journal.begin(work, plan.fingerprint, plan.source)
     progress.create(work, plan.shards)
-    made: dict[int, Packed] = {}
     rows = sum(stop - start for start, stop in map(plan.bounds, bad))
     with bar(work, rows, dataclasses.replace(crew, max_rejects="100%"), "repairing") as tick:
-        run_shards(functools.partial(pack, bench), bad, crew, take=made.__setitem__, tick=tick)
-    return made
+        run_shards(functools.partial(pack, bench), bad, crew, take=take, tick=tick)

@@ -10,7 +10,7 @@ from convert import journal
 from convert.errors import counted, printable
 from convert.manifest import Shard
 from convert.pack import shard_name
-from convert.packed import Packed, restored
+from convert.packed import Packed, restored, suits
 from convert.pictures import changed_items, other_content, read_otherwise
 from convert.plan import WORK, Plan
 from convert.registry import load_format
@@ -101,6 +101,7 @@ def rejects_changed(out: Path, plan: Plan) -> bool:
 def _is_of(packed: Packed, number: int, plan: Plan) -> bool:
     """Whether a line tells of the shard that its number says."""
     named = packed.shard.name == shard_name(plan.first + number, load_format(plan.format)) and packed.shard.count == len(packed.items)
+    named = named and suits(packed, plan.recipe.pixels, hashed=plan.dedupe != "off")
     return named and 0 <= number < plan.shards and sorted(_items(packed)) == sorted(plan.items(number).tolist())
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from convert.contracts import Array
 from convert.errors import PrebakeError, printable
 from convert.image.code import decode_row
-from convert.manifest import Manifest
+from convert.manifest import Manifest, load_array, regular
 
 
 class Stored:
@@ -41,7 +41,7 @@ class Stored:
         path = self._folder / self._manifest.shards[number].name
         places = [range(first, first + count), *(part.tolist() for part in self.places(number, first, count))]
         try:
-            with path.open("rb") as file:
+            with regular(path).open("rb") as file:
                 for row, offset, nbytes, size in zip(*places, strict=True):
                     yield self._decoded(_read(file, path, offset, nbytes), size, row, path)
         except OSError as error:
@@ -83,12 +83,12 @@ class Stored:
     def _table(self, name: str, dtype: np.dtype[Any], rest: tuple[int, ...] = ()) -> npt.NDArray[Any]:
         path = self._folder / name
         try:
-            table = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            table = load_array(path)
+        except (OSError, ValueError) as error:
             raise PrebakeError(f"{printable(path)} cannot be read: {printable(error)}") from error
         if table.dtype != dtype or table.shape != (self._manifest.count, *rest):
             raise PrebakeError(f"{printable(path)} does not belong to its manifest: damaged, bake again with --overwrite")
-        return np.asarray(table)
+        return table
 
 
 def _read(file: BinaryIO, path: Path, offset: int, nbytes: int) -> bytes:

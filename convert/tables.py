@@ -4,51 +4,74 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from convert.errors import PrebakeError
-from convert.manifest import Keys, Manifest
+from convert.contracts import Array
+from convert.errors import PrebakeError, printable
+from convert.hashes import HASHES, NBYTES
+from convert.manifest import Keys, Manifest, load_array
 
 
 def check_tables(folder: Path, manifest: Manifest) -> dict[str, str]:
     """What is wrong, by file; the files are whole, by their checksums."""
-    count = manifest.count
+    if found := check_arrays(folder, manifest):
+        return found
     try:
         keys = Keys.load(folder)
-        if len(keys) != count:
-            return {"keys.npy": f"has {len(keys):,} keys, its manifest says {count:,}"}
-        targets = None
-        if manifest.target.kind != "none":
-            targets = np.load(folder / "targets.npy", mmap_mode="r", allow_pickle=False)
-            if wrong := _wrong_targets(targets, manifest):
-                return {"targets.npy": wrong}
+        targets = load_array(folder / "targets.npy") if manifest.target.kind != "none" else None
         if wrong := _wrong_samples(folder / "samples.csv", manifest, keys, targets):
             return {"samples.csv": wrong}
         with _rows(folder / "rejects.csv") as rows:
-            found, promised = sum(1 for _ in rows), sum(shard.rejected for shard in manifest.shards)
-        if found != promised:
-            return {"rejects.csv": f"has {found:,} rows, its manifest says {promised:,}"}
+            there, promised = sum(1 for _ in rows), sum(shard.rejected for shard in manifest.shards)
+        if there != promised:
+            return {"rejects.csv": f"has {there:,} rows, its manifest says {promised:,}"}
     except (OSError, ValueError, EOFError, KeyError, PrebakeError) as error:
         return {"tables": f"cannot be read: {type(error).__name__}: {error}"}
     return {}
 
 
-def _wrong_targets(targets: np.ndarray[Any, np.dtype[Any]], manifest: Manifest) -> str:
+def check_arrays(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """What is wrong with keys, labels and hashes, by file: each has an entry for each row, and a key leads nowhere out of its source."""
+    looks: dict[str, Callable[[], str]] = {"keys.npy": lambda: _wrong_keys(Keys.load(folder), manifest)}
+    if manifest.target.kind != "none":
+        looks["targets.npy"] = lambda: _wrong_targets(load_array(folder / "targets.npy"), manifest)
+    if any(file.name == HASHES for file in manifest.files):
+        looks[HASHES] = lambda: _other_than(load_array(folder / HASHES), (manifest.count, NBYTES), np.uint8)
+    found = {}
+    for name, look in looks.items():
+        try:
+            found[name] = look()
+        except (OSError, ValueError, PrebakeError) as error:
+            found[name] = f"cannot be read: {printable(error)}"
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+def _wrong_keys(keys: Keys, manifest: Manifest) -> str:
+    if len(keys) != manifest.count:
+        return f"has {len(keys):,} keys, its manifest says {manifest.count:,}"
+    stray = keys.stray()
+    return "" if stray is None else f"has a key that leads elsewhere ({printable(stray)})"
+
+
+def _other_than(array: Array, shape: tuple[int, ...], dtype: type[np.generic]) -> str:
+    return "" if array.shape == shape and array.dtype == dtype else f"holds {array.dtype} {array.shape}, not {np.dtype(dtype)} {shape}"
+
+
+def _wrong_targets(targets: Array, manifest: Manifest) -> str:
     kind, width = manifest.target.kind, manifest.target.width
     shape = (manifest.count,) if kind == "class" else (manifest.count, width)
-    if targets.shape != shape or targets.dtype != (np.int64 if kind == "class" else np.float32):
-        return f"holds {targets.dtype} {targets.shape}, not {shape}"
+    if wrong := _other_than(targets, shape, np.int64 if kind == "class" else np.float32):
+        return wrong
     if kind == "class" and len(targets) and not 0 <= targets.min() <= targets.max() < len(manifest.classes):
         return f"has labels from {targets.min()} to {targets.max()}, of {len(manifest.classes)} classes"
     return ""
 
 
-def _wrong_samples(path: Path, manifest: Manifest, keys: Keys, targets: np.ndarray[Any, np.dtype[Any]] | None) -> str:
+def _wrong_samples(path: Path, manifest: Manifest, keys: Keys, targets: Array | None) -> str:
     """Row for row: index, shard, row, key and label."""
     places = ((shard.name, row) for shard in manifest.shards for row in range(shard.count))
     index = -1

@@ -11,7 +11,7 @@ from pathlib import Path
 from convert import progress
 from convert.contracts import Outcome
 from convert.errors import NotStartedError, WorkerDiedError, counted, human, printable
-from convert.inspection import inspect
+from convert.inspection import Spared, inspect
 from convert.manifest import MANIFEST, Manifest, Shard, SideFile, read_manifest
 from convert.output import JUNK
 from convert.plan import WORK
@@ -38,8 +38,18 @@ class Verdict:
 
     @property
     def bad_shards(self) -> list[int]:
-        """Their numbers."""
-        return [number for number, shard in enumerate(self.manifest.shards) if shard.name in self.wrong]
+        """Their numbers: those that can be read, and are not what they were."""
+        return [number for number, shard in enumerate(self.manifest.shards) if shard.name in self.wrong and shard.name not in self.unread]
+
+    @property
+    def torn(self) -> bool:
+        """Whether the contact sheet is bad, and can be drawn again."""
+        return PREVIEW in self.wrong and PREVIEW not in self.unread
+
+    @property
+    def unread(self) -> list[str]:
+        """What cannot be read, so that nobody knows what is wrong with it."""
+        return [name for name, what in self.wrong.items() if isinstance(what, Spared)]
 
 
 def verify(folder: Path, crew: Crew, *, deep: bool = False) -> Verdict:
@@ -102,8 +112,10 @@ def told(verdict: Verdict) -> str:
         how = "and every row is as it should be" if verdict.deep else "by size and checksum"
         nbytes = human(sum(file.bytes for file in files))
         return "\n".join([*lines, f"{folder}: {counted(len(files), 'file')}, {nbytes}, all as they were written, {how}"])
-    lines += [f"bad        {printable(name)} {what}" for name, what in verdict.wrong.items()]
-    lines.append(f"{folder}: {len(verdict.wrong)} of {counted(len(files) + 1, 'file')} bad")
+    unread = verdict.unread
+    lines += [f"{'unread' if name in unread else 'bad':<11}{printable(name)} {what}" for name, what in verdict.wrong.items()]
+    more = f", {len(unread)} not read" if unread else ""
+    lines.append(f"{folder}: {len(verdict.wrong) - len(unread)} of {counted(len(files) + 1, 'file')} bad{more}")
     return "\n".join([*lines, *_advice(verdict)])
 
 
@@ -116,10 +128,12 @@ def _advice(verdict: Verdict) -> list[str]:
     if len(shards) == len([shard for shard in verdict.manifest.shards if shard.count]) and len(verdict.wrong) > len(shards):
         return ["nothing here is what the manifest says: is it of another bake?"]
     made = {PREVIEW, *(verdict.manifest.shards[number].name for number in shards)}
-    tables = [name for name in verdict.wrong if name not in made]
+    tables = [name for name in verdict.wrong if name not in made and name not in verdict.unread]
     how = "shards need the very pictures that were baked: put those back, or bake again"
     if not verdict.tried:
         what = "bad shards" if shards else PREVIEW
         how = f"the {what} can be made again: prebake repair {folder} --source SRC"
-    lines = [how] if shards or (PREVIEW in verdict.wrong and not tables) else []
+    lines = [how] if shards or (verdict.torn and not tables) else []
+    if verdict.unread:
+        lines.insert(0, "what is not read is not damaged, and stays: see to permissions, disk or folder")
     return lines + ([f"repair cannot make {', '.join(tables)} again: copy the bake again, or bake it again"] if tables else [])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.errors import PrebakeError, printable
-from convert.manifest import Manifest
+from convert.manifest import Manifest, load_array
 
 Index = npt.NDArray[np.int64]
 Sides = int | Index
@@ -27,12 +27,12 @@ def load_table(path: Path, dtype: type[np.generic], shape: tuple[int, ...], *, m
         PrebakeError: it cannot be read, or holds something else.
     """
     try:
-        table = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        table = load_array(path, mapped=mapped)
     except (OSError, ValueError) as error:
         raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
     if table.dtype != dtype or table.shape != shape:
         raise PrebakeError(f"{printable(path)} holds {table.dtype} {table.shape}: damaged, bake again with --overwrite")
-    return np.asarray(table)
+    return table
 
 
 class Layout:

@@ -56,7 +56,7 @@ class Rows:
 
     def _check_size(self, name: str, nbytes: int) -> None:
         path = self.folder / name
-        size = path.stat().st_size if path.exists() else None
+        size = path.stat().st_size if path.is_file() else None
         if size != nbytes:
             what = "is missing" if size is None else f"has {size} bytes, its manifest says {nbytes}"
             raise PrebakeError(f"{printable(path)} {what}: copy the whole bake again, or bake again with --overwrite")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -38,15 +38,6 @@ class Recipe:
     """For `short` and `long`: whether smaller pictures are enlarged."""
     jpeg: Jpeg | None = None
     """How rows are coded; None leaves them raw."""
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Recipe:
-        """From what `dataclasses.asdict` and JSON made of one."""
-        decoding = fields["decoding"]
-        window = None if decoding["window"] is None else tuple(decoding["window"])
-        tuples = {name: tuple(fields[name]) for name in ("size", "mean", "std")}
-        jpeg = None if fields["jpeg"] is None else Jpeg(**fields["jpeg"])
-        return cls(**fields | tuples | {"decoding": Decoding(**decoding | {"window": window}), "jpeg": jpeg})
 
     @property
     def pixels(self) -> Pixels:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from convert.errors import PrebakeError, printable
-from convert.manifest.fields import LIMIT, items, need, numbers, table, text, whole
+from convert.manifest.arrays import regular
+from convert.manifest.fields import LIMIT, flat, items, need, numbers, table, text, whole
 from convert.manifest.parts import decoding_of, file_of, jpeg_of, shard_of, side_of, target_of
 from convert.manifest.schema import COLOURS, MANIFEST, SCHEMA, Manifest, SideFile
 
@@ -33,10 +34,12 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
     root = Path(folder)
     path = root / MANIFEST
     try:
-        content = path.read_text("utf-8")
+        content = regular(path).read_text("utf-8")
     except FileNotFoundError:
         raise PrebakeError(_why_not(root)) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise PrebakeError(f"{printable(path)} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise PrebakeError(f"{printable(path)} cannot be read: {error}") from error
     try:
         fields = json.loads(content)
@@ -69,10 +72,9 @@ def _shape(value: Any, channels: int) -> tuple[int, int, int] | None:
     return height, width, channels
 
 
-def _beside(files: tuple[SideFile, ...], free: bool, coded: bool) -> None:
-    """Look that the tables are listed without which rows of any length cannot be found."""
+def _beside(files: tuple[SideFile, ...], needed: dict[str, bool]) -> None:
+    """Look that the tables are listed without which rows cannot be found or named: what is not listed, nobody has looked at."""
     listed = {file.name for file in files}
-    needed = {"sizes.npy": free, "lengths.npy": coded, "offsets.npy": free or coded}
     missing = [name for name, there in needed.items() if there and name not in listed]
     need(not missing, f"no {', '.join(missing)}")
 
@@ -92,17 +94,19 @@ def _checked(fields: dict[str, Any]) -> Manifest:
     files = tuple(file_of(table(file)) for file in items(fields["files"]))
     taken = [MANIFEST, *(shard.name for shard in shards), *(file.name for file in files)]
     need(len(set(taken)) == len(taken), "two files of one name")
-    _beside(files, shape is None, jpeg is not None)
-    count = whole(fields["count"])
+    apart = shape is None or jpeg is not None or any(shard.count and shard.stride is None for shard in shards)
+    targets = target_of(table(fields["target"]), classes := tuple(text(name) for name in items(fields["classes"])))
+    places = {"sizes.npy": shape is None, "lengths.npy": jpeg is not None, "offsets.npy": apart}
+    _beside(files, {"keys.bin": True, "keys.npy": True, "targets.npy": targets.kind != "none"} | places)
+    count = whole(fields["count"], 1)
     need(sum(shard.count for shard in shards) == count, f"shards hold {sum(s.count for s in shards)} rows, count is {count}")
     need(sum(shard.bytes + SLOT for shard in shards) <= LIMIT, "shards are larger than any address space")
     need(fields["normalized"] is dtype.startswith("float"), "normalized does not go with dtype")
-    classes = tuple(text(name) for name in items(fields["classes"]))
     side, upscale = side_of(fields)
     return Manifest(
         schema=whole(fields["schema"], SCHEMA, SCHEMA),
         format=text(fields["format"]),
-        options=table(fields["options"]),
+        options=flat(fields["options"]),
         encoding=encoding,
         jpeg=jpeg,
         count=count,
@@ -118,7 +122,7 @@ def _checked(fields: dict[str, Any]) -> Manifest:
         side=side,
         upscale=upscale,
         filter=text(fields["filter"], *FILTERS),
-        target=target_of(table(fields["target"]), classes),
+        target=targets,
         classes=classes,
         order=text(fields["order"], *ORDERS),
         seed=whole(fields["seed"], 0, (1 << 63) - 1),

@@ -28,8 +28,8 @@ def text(value: Any, *choices: str) -> str:
 
 
 def file_name(value: Any) -> str:
-    """A file's name that leads nowhere else."""
-    plain = isinstance(value, str) and value == printable(value) and value not in ("", ".", "..") and not set(value) & set("/\\")
+    """A file's name that leads nowhere else; the work folder's begins with a dot."""
+    plain = isinstance(value, str) and value == printable(value) and value[:1] not in ("", ".") and not set(value) & set("/\\")
     need(plain, f"{value!r} is not a file's name")
     return str(value)
 
@@ -44,6 +44,14 @@ def table(value: Any) -> dict[str, Any]:
     """An object."""
     need(isinstance(value, dict), f"{value!r} is not an object")
     return dict(value)
+
+
+def flat(value: Any) -> dict[str, Any]:
+    """An object of plain values: what is nested may be deeper than Python can follow."""
+    found = table(value)
+    for name, inner in found.items():
+        need(inner is None or isinstance(inner, bool | int | str), f"{name!r} is neither a number nor text")
+    return found
 
 
 def numbers(value: Any, count: int, low: float, high: float = 1) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from convert.errors import PrebakeError, printable
+from convert.manifest.arrays import load_array, regular
 
 Offsets = npt.NDArray[np.int64]
 BLOCK = 4096
@@ -44,14 +45,15 @@ class Keys(Sequence[str]):
         """
         path = Path(folder, "keys.bin")
         try:
-            offsets = np.load(Path(folder, "keys.npy"), mmap_mode="r" if mapped else None, allow_pickle=False)
+            offsets = load_array(Path(folder, "keys.npy"), mapped=mapped)
+            regular(path)
             blob = np.memmap(path, np.uint8, "r") if mapped and path.stat().st_size else np.fromfile(path, np.uint8)
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError) as error:
             raise PrebakeError(f"{printable(path)} and keys.npy cannot be read: {printable(error)}") from error
         whole = offsets.dtype == np.int64 and offsets.ndim == 1 and offsets.size and offsets[0] == 0 and offsets[-1] == blob.size
         if not whole:
             raise PrebakeError(f"{printable(path)} and keys.npy do not belong together: damaged, bake again with --overwrite")
-        return cls(np.asarray(blob), np.asarray(offsets))
+        return cls(np.asarray(blob), offsets)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write `keys.bin` and `keys.npy` into a folder."""
@@ -94,6 +96,14 @@ class Keys(Sequence[str]):
             block = self._blob[offsets[0] : offsets[-1]].tobytes()
             for a, b in itertools.pairwise(offsets):
                 yield block[a - offsets[0] : b - offsets[0]].decode("utf-8", "surrogateescape")
+
+    def stray(self) -> str | None:
+        """The first key that is no path below a folder: with an empty part, `.` or `..`, or a NUL in it. None if all are.
+
+        Raises:
+            PrebakeError: `keys.npy` is damaged.
+        """
+        return next((key for key in self if "\0" in key or not {"", ".", ".."}.isdisjoint(key.split("/"))), None)
 
     def take(self, index: Offsets) -> Keys:
         """The keys at some places, in their order; nothing is copied."""
