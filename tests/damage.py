@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 from conftest import bake
 from pictures import image_folder
 
+from convert.manifest import Manifest
+from convert.sidefiles import describe
+
 Step = str | int
 
 
@@ -17,6 +21,13 @@ def nine_rows(root: Path, format: str) -> Path:
     """A bake of nine rows in two shards: at equal distances in a memmap, not in LMDB."""
     bake(image_folder(root / "source", {"cat": 5, "dog": 4}), root / "out", format, size=(8, 8), shards=2)
     return root / "out"
+
+
+def listed(folder: Path, manifest: Manifest, *names: str) -> Manifest:
+    """The manifest, with side files that were put there, or written anew."""
+    others = (file for file in manifest.files if file.name not in names)
+    files = sorted([*others, *(describe(folder / name) for name in names)], key=lambda file: file.name)
+    return dataclasses.replace(manifest, files=tuple(files))
 
 
 def steps_to_values(value: Any, above: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import bake
+from damage import listed
 from pictures import image_folder
 from processes import holds_in_threads_and_a_fork
 
@@ -44,9 +45,8 @@ def test_more_shards_than_descriptors(photos: Path, tmp_path: Path) -> None:
     targets = np.tile(np.load(tmp_path / "out" / "targets.npy"), copies)
     np.save(tmp_path / "out" / "targets.npy", targets)
     Keys.make(str(i) for i in range(len(targets))).save(tmp_path / "out")
-    (tmp_path / "out" / MANIFEST).write_text(
-        dataclasses.replace(manifest, shards=tuple(shards), count=copies * manifest.count, files=()).to_json()
-    )
+    many = dataclasses.replace(manifest, shards=tuple(shards), count=copies * manifest.count)
+    (tmp_path / "out" / MANIFEST).write_text(listed(tmp_path / "out", many, "keys.bin", "keys.npy", "targets.npy").to_json())
     for io in ("mmap", "pread"):
         words = [sys.executable, "-c", OPEN_MANY, str(tmp_path / "out"), io]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -86,8 +86,8 @@ def test_a_damaged_shard_is_named(baked: Path, tmp_path: Path, damage: Damage) -
 def test_offsets_outside_of_a_shard_are_an_error(photos: Path, tmp_path: Path, offset: int) -> None:
     manifest = bake(photos, tmp_path / "out", "webdataset", size=(8, 8), shards=2)
     irregular = dataclasses.replace(manifest, shards=tuple(dataclasses.replace(s, first=None, stride=None) for s in manifest.shards))
-    (tmp_path / "out" / MANIFEST).write_text(irregular.to_json())
     np.save(tmp_path / "out" / "offsets.npy", np.full(manifest.count, offset))
+    (tmp_path / "out" / MANIFEST).write_text(listed(tmp_path / "out", irregular, "offsets.npy").to_json())
     with pytest.raises(PrebakeError, match="outside of shard"):
         _ = open_dataset(tmp_path / "out")[0]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import bake
+from damage import listed
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, default_collate
 
 from convert.manifest import MANIFEST, Target
@@ -163,7 +164,7 @@ def test_images_alone_and_values(photos: Path, tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((len(alone), 2), np.float32)
     np.save(tmp_path / "out" / "targets.npy", values)
     changed = dataclasses.replace(manifest, target=Target("values", 2), classes=("a", "b"))
-    (tmp_path / "out" / MANIFEST).write_text(changed.to_json())
+    (tmp_path / "out" / MANIFEST).write_text(listed(tmp_path / "out", changed, "targets.npy").to_json())
     again, found = _whole(DataLoader(BakedDataset(tmp_path / "out"), len(alone), num_workers=1))
     assert torch.equal(again, images)
     assert np.array_equal(found.numpy(), values)
