@@ -109,7 +109,7 @@ def _tables(out: Path) -> tuple[list[str], set[str]]:
     with (out / "samples.csv").open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         header = next(csv.reader(file))
     with (out / "rejects.csv").open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        return header, {row[0] for row in csv.reader(file)}
+        return header, {row[0] for row in csv.reader(file) if row}
 
 
 def _check_labels(plan: Plan, out: Path, known: dict[str, int]) -> None:

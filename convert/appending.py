@@ -92,7 +92,7 @@ def _laid_out(request: Request, trust: Trust, given: dict[str, Any]) -> str | No
     click.echo(report.plan_block(plan, source, out, compared))
     check_room(plan, out, held(bench), compared.choices[0].row)
     if not there:
-        run.carry_out(timed, bench, request.crew, preview=False, trust=going_on, say=click.echo)
+        run.carry_out(timed, bench, request.crew, preview=False, trust=going_on, say=click.echo, by_time=not trust.check_source)
     new = grown.grow(out, old, plan, whole, preview=given["preview"])
     added = new.count - old.count
     return f"{counted(added, 'picture')} appended in {counted(len(new.shards) - len(old.shards), 'shard')}: {new.count:,} rows now"

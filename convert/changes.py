@@ -14,7 +14,7 @@ from convert.manifest import MANIFEST
 from convert.packed import Packed
 from convert.pictures import is_same
 from convert.plan import Plan
-from convert.reading import check_stamp, was_changed
+from convert.reading import is_as_listed, was_changed
 from convert.source import Source
 from convert.tasks import Crew
 from convert.threads import Wanted, in_threads
@@ -62,24 +62,24 @@ def check_contents(out: Path, source: Source, crew: Crew, remedy: str) -> None:
 def check_unchanged(plan: Plan, packed: Iterable[Packed], crew: Crew, *, by_time: bool) -> int:
     """Look once more at all pictures of a bake whose shards are made: each must be what it was when the run began.
 
-    Without `by_time`, one whose time alone differs may hold what was baked.
+    One that went away was read in time. One whose time alone differs may hold what was baked: its hash tells; where there is none, it
+    counts as changed if it is to be known `by_time`.
 
     Returns:
         When that began, in ns since 1970.
 
     Raises:
-        PrebakeError: one was changed meanwhile, or went away.
+        PrebakeError: one was changed meanwhile.
     """
-    began, root = time.time_ns(), Path(plan.root)
-    hashes = None if by_time else _hashes(plan, packed)
+    began, root, hashes = time.time_ns(), Path(plan.root), _hashes(plan, packed)
 
     def look(items: range, wanted: Wanted) -> None:
         for item in items:
             wanted()
             key, stamp = plan.keys[item], plan.stamp_of(item)
-            if stamp is None or check_stamp(root, key, stamp, by_time=by_time) or hashes is None or not hashes[item].any():
+            if stamp is None or is_as_listed(root, key, stamp):
                 continue
-            if not is_same(root, key, hashes[item].tobytes(), stamp):
+            if by_time if not hashes[item].any() else not is_same(root, key, hashes[item].tobytes(), stamp):
                 raise was_changed(root / key)
 
     in_threads(look, _groups(len(plan.keys)), crew.workers, unit="pictures", weigh=len, hidden=crew.quiet)

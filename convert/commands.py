@@ -106,7 +106,8 @@ def bake(name: str, given: dict[str, Any]) -> None:
     compared = compare(plan, GLANCE)
     click.echo(report.plan_block(plan, source, out, compared))
     _check_room(plan, out, compared.choices[0].row)
-    result = run.carry_out(plan, out, request.crew, preview=given["preview"], trust=trust, say=click.echo, overwrite=given["overwrite"])
+    how = {"preview": given["preview"], "overwrite": given["overwrite"], "by_time": not given["check_source"]}
+    result = run.carry_out(plan, out, request.crew, trust=trust, say=click.echo, **how)
     if result.note:
         click.echo(result.note, err=True)
     duplicates = result.duplicates.line(printable(given["like"]))

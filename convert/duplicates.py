@@ -71,8 +71,8 @@ def write_pairs(path: Path, own: Inventory, other: Inventory | None) -> Duplicat
 
 def keep_leaks(path: Path, before: Path) -> None:
     """Put what another `duplicates.csv` says of the bake of `--like` among the lines of this one, which was made without it."""
-    (header, *lines), (_, *old) = _rows(path), _rows(before)
-    if leaks := [line for line in old if line[3] == "like"]:
+    (header, *lines), old = _rows(path), _rows(before)
+    if leaks := [line for line in old if len(line) == len(header) and line[3] == "like"]:
         together = sorted(lines + leaks, key=lambda line: int(line[2]))
         write_csv(path, header, together)
 

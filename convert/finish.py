@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,4 +88,5 @@ def commit(out: Path, manifest: Manifest, looked: int | None = None) -> None:
         file.write(manifest.sealed().to_json().encode())
         if looked is not None:
             file.flush()  # what is written afterwards has a time of its own
-            os.utime(file.fileno(), ns=(looked, looked))
+            with suppress(OSError):  # some disks allow that to the owner alone: without it fewer pictures count as newer
+                os.utime(file.fileno(), ns=(looked, looked))

@@ -23,7 +23,7 @@ BLOCK = 1 << 20
 
 
 class Spared(str):
-    """Said of what must stay as it is: a file that cannot be read, which is not damage, or a folder in its place."""
+    """Said of a file that cannot be read, which is not damage."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ def inspect(folder: Path, manifest: Manifest, work: Path, deep: bool, number: in
 def _check_absent(path: Path) -> str:
     """What is wrong where no file should be."""
     if path.is_dir():
-        return Spared("is a folder")
+        return "is a folder, where a file belongs"
     return "is there, and its manifest says that it is empty" if path.exists() or path.is_symlink() else ""
 
 
@@ -69,7 +69,7 @@ def check_file(folder: Path, file: Shard | SideFile, tell: Callable[[float], Non
     try:
         info = path.stat()
         if stat.S_ISDIR(info.st_mode):
-            return Spared("is a folder")
+            return "is a folder, where a file belongs"
         if not stat.S_ISREG(info.st_mode):  # a pipe would be waited for, and a device has no end
             return "is no file"
         size = info.st_size

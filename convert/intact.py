@@ -9,6 +9,7 @@ from convert.errors import PrebakeError, printable
 from convert.inspection import check_file
 from convert.manifest import MANIFEST, Manifest
 from convert.preview import PREVIEW
+from convert.tables import check_tables
 
 
 def check_intact(folder: Path, manifest: Manifest, *, deep: bool = False) -> None:
@@ -24,7 +25,7 @@ def check_intact(folder: Path, manifest: Manifest, *, deep: bool = False) -> Non
 
 
 def _wrong(folder: Path, manifest: Manifest, deep: bool) -> Iterator[tuple[str, str]]:
-    """Each file that is not as it was written, and what is wrong with it."""
+    """Each file that is not as it was written, or tells something else than another, and what is wrong with it."""
     if manifest.sealed() != manifest:
         yield MANIFEST, "was changed since it was written"
     for file in manifest.files:
@@ -35,3 +36,4 @@ def _wrong(folder: Path, manifest: Manifest, deep: bool) -> Iterator[tuple[str, 
             yield shard.name, wrong
         if not shard.count and (folder / shard.name).exists():
             yield shard.name, "is there, and its manifest says that it is empty"
+    yield from check_tables(folder, manifest).items()

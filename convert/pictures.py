@@ -42,7 +42,7 @@ def read_otherwise(plan: Plan, packed: Packed) -> tuple[int, str] | None:
 def _said(plan: Plan, item: int) -> tuple[str, str] | None:
     """Why a file cannot be read; None if it can."""
     try:
-        read_start(Path(plan.root), plan.keys[item], 1, plan.stamp_of(item))
+        read_start(Path(plan.root), plan.keys[item], 1, plan.stamp_of(item), by_time=False)
     except RejectError as error:
         return error.reason, error.detail
     return None

@@ -14,7 +14,8 @@ from convert.contracts import RejectError
 from convert.errors import PrebakeError, printable
 from convert.stamp import NO_FILE, Stamp, changed, stamp_of
 
-DENIED = (errno.EACCES, errno.EPERM)
+ITS_OWN = (errno.EACCES, errno.EPERM, errno.EIO)
+"""What one file may have against it while others can be read: nobody may read it, or its sector is bad."""
 NO_MORE = "it is no regular file any more"
 UNREAD = ("broken_symlink", "not_regular_file", "unreadable")
 """Reasons that the system had: it may have none any more, though the file is the same."""
@@ -24,39 +25,37 @@ def read_item(root: Path, key: str, stamp: Stamp | None = None, *, by_time: bool
     """A file's bytes; with a `stamp`, only if it still is what it was when it was listed (without `by_time`, by its size).
 
     Raises:
-        RejectError: broken_symlink, not_regular_file or unreadable. With the stamp of a regular file only that reading it is forbidden.
+        RejectError: broken_symlink, not_regular_file or unreadable. With a regular file's stamp only
+            that reading it is forbidden, or that its disk cannot.
         PrebakeError: it was changed, or was a file and cannot be read now: the fault is the disk's or the network's, not the picture's.
     """
     return _read(root, key, -1, stamp, by_time=by_time)
 
 
-def read_start(root: Path, key: str, count: int, stamp: Stamp | None = None) -> bytes:
+def read_start(root: Path, key: str, count: int, stamp: Stamp | None = None, *, by_time: bool = True) -> bytes:
     """A file's first bytes, `count` of them or all.
 
     Raises:
         RejectError: as `read_item`.
         PrebakeError: as `read_item`.
     """
-    return _read(root, key, count, stamp)
+    return _read(root, key, count, stamp, by_time=by_time)
 
 
-def check_stamp(root: Path, key: str, stamp: Stamp, *, by_time: bool = True) -> bool:
-    """Look at a file once more: whether its size and its time are what they were when it was listed.
+def is_as_listed(root: Path, key: str, stamp: Stamp) -> bool:
+    """Look at a file once more: whether its size and its time are what they were when it was listed, or it is no more.
 
     Raises:
-        PrebakeError: it was changed (without `by_time`, in its size), or went away.
+        PrebakeError: it has another size.
     """
-    path = root / key
     try:
-        now = stamp_of(path.stat())
-    except OSError as error:
-        if stamp == NO_FILE:
-            return True
-        raise _away(path, error.strerror) from error
-    if now == NO_FILE != stamp:
-        raise _away(path, NO_MORE)
-    if changed(stamp, now, by_time=by_time):
-        raise was_changed(path)
+        now = stamp_of((root / key).stat())
+    except OSError:
+        return True
+    if now == NO_FILE:
+        return True
+    if changed(stamp, now, by_time=False):
+        raise was_changed(root / key)
     return stamp == now
 
 
@@ -67,11 +66,11 @@ def was_changed(path: Path) -> PrebakeError:
 
 def _away(path: Path, why: str | None) -> PrebakeError:
     """The error that a file was there, and cannot be read now."""
-    remedy = "start again once it can be, or with an empty file in its place, which is left out as a reject"
+    remedy = "start again once it is there as it was, or with an empty file in its place, which is left out as a reject"
     return PrebakeError(f"{printable(path)} cannot be read any more ({why}): {remedy}")
 
 
-def _read(root: Path, key: str, count: int, stamp: Stamp | None, *, by_time: bool = True) -> bytes:
+def _read(root: Path, key: str, count: int, stamp: Stamp | None, *, by_time: bool) -> bytes:
     with _opened(root / key, was_file=stamp not in (None, NO_FILE)) as file:
         data: bytes | None = file.read(count)
         if data is None:  # some of the kernel's own files say that they are regular, and wait for more like a pipe
@@ -94,7 +93,7 @@ def _opened(path: Path, *, was_file: bool) -> Iterator[FileIO]:
             yield file
     except OSError as error:
         regular, why = _is_regular(path), error.strerror or str(error)
-        if was_file and not (regular and error.errno in DENIED):
+        if was_file and not (regular and error.errno in ITS_OWN):
             raise _away(path, NO_MORE if regular is False else why) from error
         raise RejectError(_unopened(path, regular), why) from error
 

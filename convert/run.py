@@ -43,7 +43,15 @@ class Result:
 
 
 def carry_out(
-    plan: Plan, out: Path, crew: Crew, *, preview: bool = True, trust: Trust | None = None, say: Say | None = None, overwrite: bool = False
+    plan: Plan,
+    out: Path,
+    crew: Crew,
+    *,
+    preview: bool = True,
+    trust: Trust | None = None,
+    say: Say | None = None,
+    overwrite: bool = False,
+    by_time: bool = True,
 ) -> Result:
     """Make the bake. When it fails or is interrupted, its finished shards stay, for a run that goes on; if there are none, nothing stays.
 
@@ -55,6 +63,7 @@ def carry_out(
         trust: go on with the bake that was begun there, which `convert.begun.check_begun` has let pass, and believe so much of it.
         say: told which shards were there.
         overwrite: remove another bake that is there, finished or not.
+        by_time: whether a picture with another time counts as changed.
 
     Raises:
         PrebakeError: too many rejects, a disk that is full, a shard that failed too often, another run at the same place, or a picture that
@@ -65,7 +74,6 @@ def carry_out(
     with place(out) as work, said_as_one_line(out):
         if not overwrite:
             _check_untouched(plan, out, trust)
-        by_time = trust is None or not trust.check_source
         with kept_when_it_fails(out, plan.shards):
             kept = Kept() if trust is None else _go_on(plan, out, crew, trust)
             if trust is None:
@@ -119,7 +127,7 @@ def _shards(plan: Plan, out: Path, crew: Crew, kept: Kept, *, by_time: bool) -> 
             for item, reason, detail in packed.rejects:
                 meter.reject((plan.keys[item], reason, detail))
             meter.set(len(packed.items) + len(packed.rejects), len(packed.rejects))
-    function = functools.partial(pack, out) if by_time else functools.partial(pack, out, by_time=False)
+    function = functools.partial(pack, out, by_time=by_time)
     left = [number for number in range(plan.shards) if number not in kept.packed]
     with bar(work, len(plan.keys), crew, "baking") as tick:
         # What a killed worker left would take room from its second try.

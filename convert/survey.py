@@ -88,7 +88,7 @@ def _rows(work: Path, number: int) -> Tally:
     """A shard's rows, as levels."""
     plan, bake = load_work(work)
     pixels = plan.recipe.pixels
-    return _look(work, plan, number, lambda key, stamp: as_pixels(bake(read_item(Path(plan.root), key, stamp)).row, pixels))
+    return _look(work, plan, number, lambda key, stamp: as_pixels(bake(read_item(Path(plan.root), key, stamp, by_time=False)).row, pixels))
 
 
 def _wide(work: Path, number: int) -> Tally:
@@ -97,9 +97,9 @@ def _wide(work: Path, number: int) -> Tally:
     root = Path(plan.root)
 
     def levels(key: str, stamp: Stamp | None) -> Array | None:
-        if read_start(root, key, len(SOI), stamp) == SOI:  # a JPEG has 8 bits
+        if read_start(root, key, len(SOI), stamp, by_time=False) == SOI:  # a JPEG has 8 bits
             return None
-        picture = decode_wide(read_item(root, key, stamp), plan.recipe.decoding)
+        picture = decode_wide(read_item(root, key, stamp, by_time=False), plan.recipe.decoding)
         return None if picture is None else picture[:, :, np.newaxis]
 
     return _look(work, plan, number, levels)

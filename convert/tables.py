@@ -21,6 +21,9 @@ def check_tables(folder: Path, manifest: Manifest) -> dict[str, str]:
     if found := check_arrays(folder, manifest):
         return found
     try:
+        for name in ("samples.csv", "rejects.csv"):
+            if _is_torn(folder / name):
+                return {name: "ends within a line"}
         keys = Keys.load(folder)
         targets = load_array(folder / "targets.npy") if manifest.target.kind != "none" else None
         if wrong := _wrong_samples(folder / "samples.csv", manifest, keys, targets):
@@ -83,6 +86,13 @@ def _wrong_samples(path: Path, manifest: Manifest, keys: Keys, targets: Array | 
                 return f"says something else of row {index} than keys and labels do"
         more = next(rows, None) is not None
     return "" if index + 1 == manifest.count and not more else f"has not {manifest.count:,} rows"
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether a table does not end as a line does."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 1))
+        return file.read() != b"\n"
 
 
 @contextmanager

@@ -134,6 +134,8 @@ def _advice(verdict: Verdict) -> list[str]:
         what = "bad shards" if shards else PREVIEW
         how = f"the {what} can be made again: prebake repair {folder} --source SRC"
     lines = [how] if shards or (verdict.torn and not tables) else []
+    if folders := [printable(name) for name in verdict.wrong if (verdict.folder / name).is_dir()]:
+        lines.insert(0, f"first move what lies in the place of {', '.join(folders)} elsewhere")
     if verdict.unread:
-        lines.insert(0, "what is not read is not damaged, and stays: see to permissions, disk or folder")
+        lines.insert(0, "what is not read is not damaged, and stays: see to its permissions and the disk")
     return lines + ([f"repair cannot make {', '.join(tables)} again: copy the bake again, or bake it again"] if tables else [])

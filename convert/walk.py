@@ -115,7 +115,7 @@ class Walk:
     def _note(self, prefix: str, entry: os.DirEntry[str], noted: Counter[str]) -> None:
         """Remember a side file, unless there are enough."""
         kind = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 - a Path for each of a million names is slow
-        if kind in self.beside and noted[kind] < SIDE_EACH and len(self.beside[kind]) < SIDE_ALL and _stamp(entry)[0]:
+        if kind in self.beside and noted[kind] < SIDE_EACH and len(self.beside[kind]) < SIDE_ALL and _holds_some(entry):
             noted[kind] += 1
             self.beside[kind].append(prefix + entry.name)
 
@@ -164,6 +164,14 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     except OSError as error:  # a link to itself
         if error.errno not in OWN:
             raise
+        return False
+
+
+def _holds_some(entry: os.DirEntry[str]) -> bool:
+    """Whether a side file is there still, and not empty."""
+    try:
+        return entry.stat().st_size > 0
+    except OSError:
         return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import bake
+from damage import listed
 from launch import SMALL, digests, prebake, refused
 from pictures import encoded, image_folder, jpeg, photo
 
@@ -135,6 +137,29 @@ def test_what_was_damaged_is_not_sealed(root: Path, damage: str) -> None:
     assert caught.value.__notes__ == [f"{root / 'out'} is as it was before"]
     assert digests(root / "out") == before
     assert name in verify(root / "out", CREW).wrong
+
+
+@pytest.mark.parametrize(
+    "damage", [name for name in DAMAGES if "label" in name or "hash" in name or "table" in name or name == "blank line"]
+)
+def test_what_was_damaged_and_sealed_again(root: Path, damage: str) -> None:
+    """Checksums are right then: tables that cannot be of this bake are refused all the same, others are taken as they are."""
+    name, harm, _ = DAMAGES[damage]
+    harm(root / "out" / name)
+    (root / "out" / MANIFEST).write_text(listed(root / "out", read_manifest(root / "out"), name).sealed().to_json())
+    done = prebake("lmdb", root / "source", root / "out", *RUN, "--append")
+    assert "Traceback" not in done.stderr
+    if done.returncode:
+        assert re.search(rf"{name}|samples\.csv says something else", refused(done))
+    else:
+        assert damage in ("another hash", "blank line")
+        assert not verify(root / "out", CREW, deep=True).wrong
+
+
+def test_a_table_of_duplicates_that_is_empty(root: Path) -> None:
+    empty(root / "out" / "duplicates.csv")
+    (root / "out" / MANIFEST).write_text(listed(root / "out", read_manifest(root / "out"), "duplicates.csv").sealed().to_json())
+    assert prebake("lmdb", root / "source", root / "out", *RUN, "--append").returncode == 0
 
 
 def test_a_manifest_without_shards(root: Path) -> None:

@@ -234,7 +234,7 @@ def test_what_cannot_be_read_is_not_damage(source: Path, copy: Path, name: str) 
             "bad        shard-00002.npy is missing",
             f"unread     {name} cannot be read: Too many levels of symbolic links",
             f"copy: 1 of {len(list(copy.iterdir())) + 1} files bad, 1 not read",
-            "what is not read is not damaged, and stays: see to permissions, disk or folder",
+            "what is not read is not damaged, and stays: see to its permissions and the disk",
             "the bad shards can be made again: prebake repair copy --source SRC",
         ]
     )
@@ -280,8 +280,8 @@ def test_a_folder_in_a_files_place(source: Path, copy: Path, name: str) -> None:
     (copy / name).mkdir()
     (copy / name / "mine").touch()
     verdict = verify(copy, CREW)
-    assert verdict.wrong == {name: "is a folder"}
-    assert "can be made again" not in told(verdict)
+    assert verdict.wrong == {name: "is a folder, where a file belongs"}
+    assert f"first move what lies in the place of {name} elsewhere" in told(verdict)
     with pytest.raises(PrebakeError, match=rf"{name} is a folder, where a file belongs: move it elsewhere"):
         repair(copy, source, CREW)
     assert (copy / name / "mine").exists()

@@ -25,7 +25,7 @@ from convert.reading import read_item
 from convert.source import scan
 from convert.stamp import NO_FILE, stamp_of
 from convert.threads import Wanted, in_threads
-from convert.walk import _stamp
+from convert.walk import _holds_some, _stamp
 
 RUN = ("--size", "16", "--shards", "6", "--order", "source", "--workers", "2", "--no-preview")
 
@@ -87,7 +87,7 @@ def test_a_source_that_goes_away_and_comes_back(here: Here, source: Path, tmp_pa
     out, away = tmp_path / "out", tmp_path / "away"
     line = here.refused("memmap", source, out, *RUN, before={3: lambda: source.rename(away)})
     assert line.startswith(f"prebake: {source}/")
-    assert ".jpg cannot be read any more (No such file or directory): start again once it can be" in line
+    assert ".jpg cannot be read any more (No such file or directory): start again once it is there as it was" in line
     assert line.endswith("3 of 6 shards kept: the next run goes on")
     assert not (out / MANIFEST).exists()
     away.rename(source)
@@ -112,8 +112,7 @@ def into_a_folder(path: Path) -> None:
         (2, into_a_pipe, "cannot be read any more (it is no regular file any more)"),
         (2, into_a_folder, "cannot be read any more (it is no regular file any more)"),
         (2, lambda path: os.truncate(path, 0), "was changed while prebake ran; start again when nobody writes there"),
-        (5, Path.unlink, "cannot be read any more (No such file or directory)"),
-        (5, into_a_pipe, "cannot be read any more (it is no regular file any more)"),
+        (5, lambda path: os.truncate(path, 0), "was changed while prebake ran; start again when nobody writes there"),
     ],
 )
 def test_a_picture_is_no_reject_for_what_became_of_it(
@@ -138,23 +137,57 @@ def test_a_picture_is_no_reject_for_what_became_of_it(
     assert digests(out) == undisturbed
 
 
-def test_a_file_that_a_disk_cannot_read_can_be_left_out(here: Here, source: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [Path.unlink, into_a_pipe, lambda path: os.utime(path, (5, 5))])
+def test_what_was_read_in_time_may_go_or_be_touched(
+    here: Here, source: Path, tmp_path: Path, undisturbed: dict[str, str], *, change: Callable[[Path], None]
+) -> None:
+    out, path = tmp_path / "out", source / "cat" / "flat0.bmp"
+    here.good("memmap", source, out, *RUN, before={5: lambda: change(path)})
+    assert digests(out) == undisturbed
+
+
+@pytest.mark.parametrize("more", [(), ("--mean-std", "auto")])
+def test_a_first_run_may_be_told_that_times_mean_nothing(here: Here, source: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
+    def touch() -> None:
+        for path in source.rglob("*.bmp"):
+            os.utime(path, (5, 5))
+
+    here.good("memmap", source, tmp_path / "out", *RUN, *more, "--check-source", before={1: touch})
+    assert digests(tmp_path / "out") == fresh(here, source, *more)
+
+
+def test_a_side_file_that_goes_away_while_it_is_listed(source: Path) -> None:
+    (source / "dog" / "0000.json").write_text("{}")
+    with os.scandir(source / "dog") as entries:
+        found = {entry.name: entry for entry in entries}
+    assert _holds_some(found["0000.json"])
+    with os.scandir(source / "dog") as entries:
+        found = {entry.name: entry for entry in entries}
+    (source / "dog" / "0000.json").unlink()
+    assert not _holds_some(found["0000.json"])
+
+
+def test_where_nobody_may_set_a_time(here: Here, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **more: object) -> None:
+        del args, more
+        raise PermissionError(1, "Operation not permitted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "utime", refuse)
+        here.good("memmap", source, tmp_path / "out", *RUN)
+    assert digests(tmp_path / "out") == fresh(here, source)
+
+
+def test_a_file_that_a_disk_cannot_read_is_a_reject(here: Here, source: Path, tmp_path: Path) -> None:
     """The kernel's view of a process's memory is a regular file, and reading it at 0 is an EIO."""
     out, path = tmp_path / "out", source / "dog" / "0010.jpg"
     path.unlink()
     path.symlink_to("/proc/self/mem")
-    line = here.refused("memmap", source, out, *RUN)
-    assert "dog/0010.jpg cannot be read any more (Input/output error): " in line
-    assert "or with an empty file in its place, which is left out as a reject" in line
-    path.unlink()
-    path.touch()
-    assert "goes on" in here.good("memmap", source, out, *RUN)
-    assert {row["key"]: row["reason"] for row in rows(out / "rejects.csv")} == {
-        "dog/0010.jpg": "empty",
-        "dog/dead.jpg": "broken_symlink",
-        "dog/pipe.jpg": "not_regular_file",
-    }
-    assert digests(out) == fresh(here, source)
+    here.good("memmap", source, out, *RUN)
+    assert {row["key"]: (row["reason"], row["detail"]) for row in rows(out / "rejects.csv")}["dog/0010.jpg"] == (
+        "unreadable",
+        "Input/output error",
+    )
 
 
 def test_too_many_open_files_are_no_rejects(source: Path) -> None:
@@ -297,10 +330,10 @@ def test_numbers_are_found_again_where_contents_are_compared(here: Here, source:
 
 
 def test_a_source_that_goes_away_while_it_is_counted(here: Here, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(root: Path, key: str, *more: object) -> bytes:
+    def away(root: Path, key: str, *more: object, **options: object) -> bytes:
         if key == "dog/0003.jpg":
             (root / key).unlink()
-        return read_item(root, key, *more)  # type: ignore[arg-type]
+        return read_item(root, key, *more, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(survey, "read_item", away)
     line = here.refused("memmap", source, tmp_path / "out", *RUN, "--mean-std", "auto")
