@@ -62,10 +62,10 @@ def begun(request: pytest.FixtureRequest, source: Path, tmp_path_factory: pytest
     plan = planned(source, root / "begun", request.param)
     carry_out(plan, root / "whole", CREW)
 
-    def ends(out: Path, number: int) -> object:
+    def ends(out: Path, number: int, **more: Any) -> object:
         if number == 3:
             raise KeyboardInterrupt
-        return pack(out, number)
+        return pack(out, number, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("convert.run.pack", ends)

@@ -24,10 +24,10 @@ from convert import run
 from convert.executors import local, serial
 from convert.__main__ import main
 pack, number = run.pack, int(sys.argv.pop(1))
-def killed(out, shard):
+def killed(out, shard, **more):
     if shard == number:
         os.kill(os.getpid(), 9)
-    return pack(out, shard)
+    return pack(out, shard, **more)
 run.pack, local.EXECUTOR = killed, serial.EXECUTOR
 main()
 """
